@@ -1,0 +1,40 @@
+# make tour   runs the first notebook and writes it, executed, with an HTML page beside it
+# make test   runs everything: ruff, mypy, import-linter, pytest
+# make lab    opens the notebooks in JupyterLab
+# Each sets up .venv first; PYTHON names the Python (3.11 or newer) that it is made with.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+TOUR = build/tour
+
+.PHONY: tour test lab clean
+
+$(VENV)/.tour: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[tour]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@ $(VENV)/.tour
+
+tour: $(VENV)/.tour
+	mkdir -p $(TOUR)
+	$(BIN)/jupyter nbconvert --execute --to notebook --output-dir $(TOUR) notebooks/01-first-gradient.ipynb
+	$(BIN)/jupyter nbconvert --to html --output-dir $(TOUR) $(TOUR)/01-first-gradient.ipynb
+	@echo "The executed notebook is $(TOUR)/01-first-gradient.ipynb, the page $(TOUR)/01-first-gradient.html"
+
+test: $(VENV)/.test
+	$(BIN)/ruff check logosnb tests
+	$(BIN)/ruff format --check logosnb tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+lab: $(VENV)/.tour
+	$(BIN)/jupyter lab notebooks
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,106 @@
+"""`backward`: the derivative of a LOGOS program as a LOGOS program.
+
+In: a forward program, its output, a cotangent, the tensors whose gradients are wanted. Out: a
+`Backward`, or a `Refusal`. May not know: how programs are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from logosnb.gradient.refusals import ParseRefusal, Shapeless, UnknownOutput, Unrecognized
+from logosnb.gradient.sweep import Sweep
+from logosnb.language.errors import LogosSyntaxError, ShapeError
+from logosnb.language.tree import Name
+from logosnb.stages.program import Program
+from logosnb.stages.resolve import parse
+from logosnb.stages.walk import bound_names, everything
+
+
+@dataclass(frozen=True)
+class Backward:
+    """A derived backward pass.
+
+    source: the statements, one to a line, to append to Main of `forward`; grads: for each tensor
+    of wrt the name of the tensor that holds its gradient; origins: for each line of source the
+    line of the forward that it serves.
+    """
+
+    source: str
+    grads: Mapping[str, str]
+    origins: tuple[int, ...]
+    forward: Program = field(repr=False)
+
+    @cached_property
+    def program(self) -> Program:
+        """Forward and backward as one Program."""
+        return parse(joined(self.forward, self.source), self.forward.first_line)
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def backward(
+    forward: str | Program, output: str, cotangent: str, wrt: Iterable[str]
+) -> Backward:
+    """The statements that compute the gradient of Σ output ⊙ cotangent for every tensor in wrt.
+
+    forward: source text or a Program. cotangent: a tensor that the program declares, of the
+    output's shape (else ShapeError). Raises a Refusal where the derivative would be wrong or does
+    not exist. After A. Griewank, A. Walther: Evaluating Derivatives, section 3.2 (reverse mode).
+    """
+    program = _parsed(forward) if isinstance(forward, str) else forward
+    wanted = tuple(dict.fromkeys([wrt] if isinstance(wrt, str) else wrt))
+    _refuse(program, output, cotangent, wanted)
+    sweep = Sweep(program, output, cotangent, wanted, taken_names(program))
+    grads = sweep.run()
+    source = "".join(line + "\n" for line in sweep.lines)
+    return Backward(source, grads, tuple(sweep.origins), program)
+
+
+def _parsed(source: str) -> Program:
+    try:
+        return parse(source)
+    except LogosSyntaxError as error:
+        raise ParseRefusal(error) from None
+
+
+def _refuse(program: Program, output: str, cotangent: str, wrt: tuple[str, ...]) -> None:
+    if program.unrecognized:
+        raise Unrecognized(program.unrecognized)
+    if output not in program.declared and all(s.out != output for s in program.stages):
+        raise UnknownOutput(output)
+    for tensor in (cotangent, *(t for t in wrt if t not in program.constants)):
+        if tensor not in program.shapes:
+            raise Shapeless(tensor)
+    if program.shapes[cotangent] != program.shapes[output]:
+        raise ShapeError(
+            f"the cotangent `{cotangent}` is {program.shapes[cotangent]}, and the output "
+            f"`{output}` is {program.shapes[output]}: they must be the same"
+        )
+
+
+def taken_names(program: Program) -> set[str]:
+    """Every name that the program has anywhere, so that a fresh one is fresh everywhere."""
+    statements = program.main + tuple(s for f in program.functions.values() for s in f.body)
+    mentioned = {node.id for node in everything(statements) if isinstance(node, Name)}
+    return {
+        *mentioned,
+        *bound_names(statements),
+        *program.shapes,
+        *program.functions,
+        *(p.name for f in program.functions.values() for p in f.parameters),
+    }
+
+
+def joined(forward: Program, source: str) -> str:
+    """The forward's text with `source` at the end of its Main, indented as Main is."""
+    lines = forward.source.splitlines()
+    if not forward.tree.main:
+        return "\n".join([*lines, source])
+    end = forward.tree.main[-1].position.end_line - forward.first_line + 1
+    indent = " " * (forward.tree.main[0].position.column - 1)
+    added = [indent + line for line in source.splitlines()]
+    return "\n".join([*lines[:end], "", *added, "", *lines[end:]]).rstrip("\n") + "\n"

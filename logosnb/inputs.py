@@ -1,0 +1,109 @@
+"""What a caller passes in, made into the tensors that a program declares.
+
+In: any array-like by name and the program. Out: 2-D, C-contiguous float64 or int64 arrays, or an
+error that names the tensor. Nothing is written to what was passed in. May not know: backends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from logosnb.language.errors import InputError, LogosError, ShapeError
+from logosnb.language.words import closest
+from logosnb.stages.program import Program
+from logosnb.stages.stage import Declaration
+
+Array = np.ndarray[Any, Any]
+
+
+def prepared(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Array]:
+    """Every supplied tensor as an array of its declared shape and kind.
+
+    Raises InputError for what is missing, unknown or unusable, and ShapeError for a wrong shape.
+    """
+    given = dict(inputs or {})
+    for name in given:
+        if name not in program.declared:
+            raise InputError(_not_declared(program, name))
+    missing = [program.declared[name] for name in program.inputs if name not in given]
+    if missing:
+        raise InputError(missing_sentence(missing))
+    return {name: as_tensor(value, program.declared[name]) for name, value in given.items()}
+
+
+def missing_sentence(missing: list[Declaration]) -> str:
+    """What is missing and which shapes are wanted."""
+    listed = "\n".join(f"    {d.name}: {d.shape}, {d.kind}" for d in missing)
+    return f"these inputs are missing; give each an array of its shape:\n{listed}"
+
+
+def _not_declared(program: Program, name: str) -> str:
+    if name in program.shapes:
+        return f"`{name}` is computed by the program, so it cannot be supplied"
+    near = closest(name, list(program.declared))
+    hint = f"; did you mean `{near}`?" if near else ""
+    return f"the program declares no tensor `{name}`{hint}"
+
+
+def as_tensor(value: Any, wanted: Declaration) -> Array:
+    """`value` as a 2-D C-contiguous float64 (Real) or int64 (Int) array; a 1-D one is one row."""
+    array = _real_array(value, wanted.name)
+    if array.ndim < 2:
+        array = array.reshape(1, -1)
+    if array.shape != wanted.shape:
+        raise ShapeError(_shape_sentence(array, wanted))
+    if wanted.kind == "Int":
+        _require_whole(array, wanted.name)
+    kind = np.int64 if wanted.kind == "Int" else np.float64
+    return np.ascontiguousarray(array, dtype=kind)
+
+
+def _real_array(value: Any, name: str) -> Array:
+    try:
+        array = np.asarray(value)
+    except Exception:
+        raise InputError(f"`{name}` is not an array: its rows differ in length") from None
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"`{name}` holds {_contents(array)}, and a tensor holds real numbers")
+    return array
+
+
+def _contents(array: Array) -> str:
+    names = {"c": "complex numbers", "O": "Python objects", "U": "text", "S": "bytes"}
+    return names.get(array.dtype.kind, str(array.dtype))
+
+
+def _shape_sentence(array: Array, wanted: Declaration) -> str:
+    given = " by ".join(map(str, array.shape))
+    sentence = f"`{wanted.name}` is declared {wanted.shape}, and the array given is {given}"
+    if array.shape == wanted.shape[::-1]:
+        sentence += f"; pass its transpose, {wanted.name}.T"
+    return sentence
+
+
+def _require_whole(array: Array, name: str) -> None:
+    """Whole numbers that 64 bits hold."""
+    if array.dtype.kind == "f":
+        if np.isnan(array).any():
+            raise InputError(f"`{name}` is a tensor of Int, and the array given has NaN in it")
+        whole = (array == np.floor(array)) & (np.abs(array) < 2.0**63)
+    else:
+        whole = array <= np.uint64(2**63 - 1) if array.dtype.kind == "u" else np.array([True])
+    if not whole.all():
+        raise InputError(f"`{name}` is a tensor of Int, and the array given has other numbers in it")
+
+
+def cotangent_for(program: Program, of: str, cotangent: Any) -> Array:
+    """The cotangent of output `of`: as given, or one where the output is 1 by 1."""
+    shape = program.shapes[of]
+    if cotangent is None:
+        if shape != (1, 1):
+            raise LogosError(
+                f"`{of}` is {shape}: give a cotangent of that shape, or a program that ends in a "
+                f"1 by 1 loss; only a 1 by 1 output has a cotangent of itself, 1"
+            )
+        return np.ones((1, 1))
+    return as_tensor(cotangent, Declaration("cotangent", shape, "Real", 0))

@@ -1,0 +1,152 @@
+"""`run` and `grad`: a program with its inputs, on a backend.
+
+In: a program (text or Program), arrays by name. Out: `Result`, `Gradients`. May not know: how a
+backend works; it calls one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from logosnb.gradient.backward import Backward, backward, joined, taken_names
+from logosnb.gradient.names import Names
+from logosnb.gradient.refusals import UnknownOutput
+from logosnb.inputs import Array, cotangent_for, prepared
+from logosnb.interpreter.shown import Output
+from logosnb.language.errors import LogosError
+from logosnb.stages.program import Program
+from logosnb.stages.resolve import parse
+
+BACKENDS = ("interpreter",)
+
+
+class Result(Mapping[str, Any]):
+    """What a run left: every name bound in Main to its value, and `shown`, the lines of Show."""
+
+    def __init__(self, values: Mapping[str, Any], shown: Iterable[str]) -> None:
+        self._values = dict(values)
+        self.shown = list(shown)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self.shown, f"Result with {', '.join(self._values) or 'no names'}"])
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """value: the output; grads: tensor to the array of its gradient; backward: the derivation;
+    result: everything that the run bound, forward and backward."""
+
+    value: Array
+    grads: Mapping[str, Array]
+    backward: Backward
+    result: Result
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {'×'.join(map(str, g.shape))}" for name, g in self.grads.items())
+        return f"Gradients of {shapes or 'nothing'}"
+
+
+def as_program(program: str | Program) -> Program:
+    """A Program as it is; text is parsed, the same text once."""
+    return _parsed(program) if isinstance(program, str) else program
+
+
+@lru_cache(maxsize=32)
+def _parsed(source: str) -> Program:
+    return parse(source)
+
+
+def run(
+    program: str | Program,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    backend: str = "interpreter",
+    dtype: str | None = None,
+    show: Callable[[str], None] | None = None,
+) -> Result:
+    """Run a program.
+
+    inputs: arrays by declared name, any real dtype, order and strides, 1-D as one row. show: called
+    with each line that Show prints, as it prints it. Raises InputError, ShapeError for the inputs,
+    LogosRuntimeError (with the line) for what goes wrong in the run.
+    """
+    from logosnb.interpreter import execute
+
+    _require_backend(backend, dtype)
+    ready = as_program(program)
+    output = Output(show)
+    values = execute(ready, prepared(ready, inputs), output)
+    return Result(values, output.lines)
+
+
+def _require_backend(backend: str, dtype: str | None) -> None:
+    if backend not in BACKENDS:
+        known = ", ".join(f'"{name}"' for name in BACKENDS)
+        raise LogosError(f'there is no backend "{backend}" in this version; there is {known}')
+    if dtype not in (None, "f64"):
+        raise LogosError(f'the interpreter computes in "f64" alone, not in "{dtype}"')
+
+
+def with_cotangent(program: Program, of: str) -> tuple[Program, str]:
+    """The program with a declaration added of a cotangent for `of`, and the cotangent's name."""
+    if of not in program.shapes:
+        raise UnknownOutput(of)
+    name = Names(taken_names(program)).tensor("cotangent")
+    shape = program.shapes[of]
+    declaration = f"Let {name} be a {shape.rows} by {shape.columns} tensor of Real."
+    return parse(joined(program, declaration), program.first_line), name
+
+
+def derivation(program: Program, of: str, wrt: tuple[str, ...]) -> tuple[Backward, str]:
+    """The backward pass of a program with a cotangent declared for `of`, and the cotangent's name;
+    derived once and kept with the program."""
+    key = ("derivation", of, wrt)
+    if key not in program.memo:
+        seeded, name = with_cotangent(program, of)
+        program.memo[key] = backward(seeded, of, name, wrt), name
+    kept: tuple[Backward, str] = program.memo[key]
+    return kept
+
+
+def real_inputs(program: Program) -> tuple[str, ...]:
+    """The inputs that are tensors of Real: what `wrt=None` stands for."""
+    return tuple(name for name in program.inputs if program.kinds[name] == "Real")
+
+
+def grad(
+    program: str | Program,
+    inputs: Mapping[str, Any] | None = None,
+    *,
+    of: str,
+    wrt: Iterable[str] | str | None = None,
+    cotangent: Any = None,
+    backend: str = "interpreter",
+    dtype: str | None = None,
+    show: Callable[[str], None] | None = None,
+) -> Gradients:
+    """The gradient of Σ of ⊙ cotangent for each tensor in wrt (every Real input if left out).
+
+    cotangent: an array of the output's shape; None only for a 1 by 1 output, where it is one.
+    Raises what `backward` and `run` raise.
+    """
+    forward = as_program(program)
+    wanted = real_inputs(forward) if wrt is None else [wrt] if isinstance(wrt, str) else wrt
+    derived, name = derivation(forward, of, tuple(wanted))
+    given = {**(inputs or {}), name: cotangent_for(forward, of, cotangent)}
+    result = run(derived.program, given, backend=backend, dtype=dtype, show=show)
+    grads = {tensor: np.array(result[g]) for tensor, g in derived.grads.items()}
+    return Gradients(np.array(result[of]), grads, derived, result)
