@@ -134,7 +134,9 @@ def _gradients(
     values = run(program, given, backend=backend)
     named = {t: values[c] if isinstance(c, str) else c for t, c in claims.items()}
     return {
-        tensor: as_tensor(value, Declaration(f"gradient of {tensor}", program.shapes[tensor], "Real", 0))
+        tensor: as_tensor(
+            value, Declaration(f"gradient of {tensor}", program.shapes[tensor], "Real", 0)
+        )
         for tensor, value in named.items()
     }
 
@@ -160,7 +162,9 @@ class Measure:
     def row(self, tensor: str, backend: str, derived: Array) -> Row:
         slopes = self._slopes(tensor)
         flat = derived.reshape(-1)
-        scale = max((abs(s.central) for s in slopes.values() if np.isfinite(s.central)), default=0.0)
+        scale = max(
+            (abs(s.central) for s in slopes.values() if np.isfinite(s.central)), default=0.0
+        )
         errors = {i: _error(flat[i], s, scale) for i, s in slopes.items()}
         worst = max(errors, key=lambda i: errors[i], default=None)
         if worst is None:

@@ -93,7 +93,9 @@ def _require_whole(array: Array, name: str) -> None:
     else:
         whole = array <= np.uint64(2**63 - 1) if array.dtype.kind == "u" else np.array([True])
     if not whole.all():
-        raise InputError(f"`{name}` is a tensor of Int, and the array given has other numbers in it")
+        raise InputError(
+            f"`{name}` is a tensor of Int, and the array given has other numbers in it"
+        )
 
 
 def cotangent_for(program: Program, of: str, cotangent: Any) -> Array:

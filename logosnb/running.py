@@ -56,7 +56,9 @@ class Gradients:
     result: Result
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {'×'.join(map(str, g.shape))}" for name, g in self.grads.items())
+        shapes = ", ".join(
+            f"{name} {'×'.join(map(str, g.shape))}" for name, g in self.grads.items()
+        )
         return f"Gradients of {shapes or 'nothing'}"
 
 

@@ -42,9 +42,7 @@ class Backward:
         return self.source
 
 
-def backward(
-    forward: str | Program, output: str, cotangent: str, wrt: Iterable[str]
-) -> Backward:
+def backward(forward: str | Program, output: str, cotangent: str, wrt: Iterable[str]) -> Backward:
     """The statements that compute the gradient of Σ output ⊙ cotangent for every tensor in wrt.
 
     forward: source text or a Program. cotangent: a tensor that the program declares, of the

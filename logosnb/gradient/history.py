@@ -76,9 +76,7 @@ def reach(found: Iterable[Step], wrt: Iterable[str]) -> Reach:
     return Reach(real, every)
 
 
-def _union(
-    known: Mapping[Version, frozenset[str]], versions: Iterable[Version]
-) -> frozenset[str]:
+def _union(known: Mapping[Version, frozenset[str]], versions: Iterable[Version]) -> frozenset[str]:
     return frozenset().union(*(known.get(version, frozenset()) for version in versions))
 
 

@@ -25,7 +25,9 @@ class NotDerived(Refusal):
     """The op has a derivative, and its rule is not written."""
 
     def __init__(self, op: str) -> None:
-        super().__init__(f"the rule of {op} is not written yet, so nothing before it gets a gradient")
+        super().__init__(
+            f"the rule of {op} is not written yet, so nothing before it gets a gradient"
+        )
         self.op = op
 
 

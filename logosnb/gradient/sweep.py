@@ -87,7 +87,8 @@ class Sweep:
             return
         alias = text.strip()
         if alias in ("{dy}", *(f"{{d{hole}}}" for hole in step.reads)):
-            found.update({h: cotangent if alias == "{dy}" else found[alias[2:-1]] for h in wanted})
+            handed_on = cotangent if alias == "{dy}" else found[alias[2:-1]]
+            found.update(dict.fromkeys(wanted, handed_on))
             return
         values = self._values(step, cotangent, text)
         for hole in wanted:
@@ -213,7 +214,10 @@ class Sweep:
         operands = {h: self._current(v, made) for h, v in made.reads.items()}
         fresh = self.names.tensor(f"{name}_before")
         text = statement_text(made.stage, fresh, operands)
-        self._emit([f"# {name} as it was before line {self._overwriting_line(name, number)}"], made.stage.line)
+        self._emit(
+            [f"# {name} as it was before line {self._overwriting_line(name, number)}"],
+            made.stage.line,
+        )
         self._emit([text], made.stage.line)
         return fresh
 
@@ -241,5 +245,3 @@ def stage_values(
         }
     known.pop("y", None)
     return values | dict(definition.sizes(shape_operands(definition, known)))
-
-

@@ -48,8 +48,10 @@ def guarded(text: str, present: Collection[str]) -> str:
     keep = (guard[2] in present) != (guard[1] == "!")
     whole_line = not before.rpartition("\n")[2].strip() and after[:1] in ("", "\n")
     inside = (inside.lstrip(" ") if whole_line else inside) if keep else ""
-    return before + inside + guarded(after, present) if not GUARD.search(inside) else guarded(
-        before + inside + after, present
+    return (
+        before + inside + guarded(after, present)
+        if not GUARD.search(inside)
+        else guarded(before + inside + after, present)
     )
 
 

@@ -128,9 +128,9 @@ class Lifter:
         name = part if isinstance(part, str) else self._nested(part)
         if name not in self.scope.tensors:
             self._no_tensor(name)
-        if kind_of(hole) == "ints" or hole in op.integers:
-            if self.scope.tensors[name].kind != "Int":
-                raise self._error(f"`{name}` must be a tensor of Int here, and is one of Real")
+        whole = kind_of(hole) == "ints" or hole in op.integers
+        if whole and self.scope.tensors[name].kind != "Int":
+            raise self._error(f"`{name}` must be a tensor of Int here, and is one of Real")
         return name
 
     def _no_tensor(self, name: str) -> None:

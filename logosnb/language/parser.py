@@ -1,0 +1,81 @@
+"""The parser: from a program's text to its tree.
+
+In: text. Out: `Source`, or a LogosSyntaxError that quotes the line. May not know: any op.
+
+The way: sentences.py cuts the text, grammar.lark says what a sentence is, builder.py makes a node of
+it, outline.py nests the nodes, and where the grammar does not take a sentence hints.py says why.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark.exceptions import UnexpectedInput, VisitError
+from lark.lexer import TextSlice
+
+from logosnb.language import hints
+from logosnb.language.builder import Builder
+from logosnb.language.errors import LogosSyntaxError
+from logosnb.language.grammar import language
+from logosnb.language.outline import Outline
+from logosnb.language.sentences import Sentence, SourceText, cut
+from logosnb.language.tree import Expression, Node, Source
+
+MOST_DEEP = 150  # what reads trees does so by recursion, within Python's limits
+SURELY_SHALLOW = 300  # characters: a shorter sentence cannot be too deep
+
+
+def parse_source(text: str, first_line: int = 1) -> Source:
+    """The tree of a program.
+
+    first_line: the number of the first line, for positions and errors. Raises LogosSyntaxError.
+    """
+    source = SourceText(text, first_line)
+    return Outline(source, cut(source), _Reader(source).sentence).read()
+
+
+class _Reader:
+    """Parses the sentences of one source."""
+
+    def __init__(self, source: SourceText) -> None:
+        self.source = source
+        self.builder = Builder(source, self.expression)
+
+    def sentence(self, sentence: Sentence) -> Any:
+        """The node of a sentence; None for `## Main`."""
+        if not sentence.mark:
+            raise hints.unended(self.source, sentence)
+        start = "header" if sentence.mark == "##" else "sentence"
+        node = self._node(sentence.start, sentence.end, start)
+        if sentence.end - sentence.start > SURELY_SHALLOW and _depth(node) > MOST_DEEP:
+            message = "this sentence is too deep: bind parts of it to names of their own"
+            raise self.source.error(message, sentence.start, sentence.end)
+        return node
+
+    def expression(self, start: int, end: int) -> Expression:
+        """The expression that the source says between two offsets, inside a Text."""
+        node: Expression = self._node(start, end, "expression")
+        return node
+
+    def _node(self, start: int, end: int, rule: str) -> Any:
+        try:
+            parsed = language().parse(TextSlice(self.source.text, start, end), start=rule)
+            return self.builder.transform(parsed)
+        except UnexpectedInput:
+            raise hints.refused(self.source, start, end, rule) from None
+        except VisitError as failure:
+            if isinstance(failure.orig_exc, LogosSyntaxError):
+                raise failure.orig_exc from None
+            raise
+
+
+def _depth(node: Node | None) -> int:
+    """How many nodes stand inside each other at the deepest place."""
+    deepest, waiting = 0, [(node, 1)] if node else []
+    while waiting:
+        inside, depth = waiting.pop()
+        deepest = max(deepest, depth)
+        for value in vars(inside).values():
+            parts = value if isinstance(value, tuple) else (value,)
+            waiting += [(part, depth + 1) for part in parts if isinstance(part, Node)]
+    return deepest
