@@ -71,11 +71,13 @@ class _Reader:
 
 def _depth(node: Node | None) -> int:
     """How many nodes stand inside each other at the deepest place."""
-    deepest, waiting = 0, [(node, 1)] if node else []
+    deepest = 0
+    waiting: list[tuple[object, int]] = [(node, 0)]
     while waiting:
-        inside, depth = waiting.pop()
-        deepest = max(deepest, depth)
-        for value in vars(inside).values():
-            parts = value if isinstance(value, tuple) else (value,)
-            waiting += [(part, depth + 1) for part in parts if isinstance(part, Node)]
+        found, depth = waiting.pop()
+        if isinstance(found, tuple):
+            waiting += [(part, depth) for part in found]
+        elif isinstance(found, Node):
+            deepest = max(deepest, depth + 1)
+            waiting += [(part, depth + 1) for part in vars(found).values()]
     return deepest
