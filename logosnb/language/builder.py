@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from lark import Token
@@ -52,7 +53,10 @@ class Otherwise(tree.Node):
 
 @v_args(inline=True, meta=True)
 class Builder(Transformer_NonRecursive[Token, Any]):
-    """One method a rule of grammar.lark. `expression` parses the part of the source between two offsets."""
+    """One method a rule of grammar.lark.
+
+    `expression` parses the part of the source between two offsets, for the braces in a Text.
+    """
 
     def __init__(self, source: SourceText, expression: Callable[[int, int], Expression]) -> None:
         super().__init__()
@@ -75,7 +79,12 @@ class Builder(Transformer_NonRecursive[Token, Any]):
     # ---- statements
 
     def let(
-        self, meta: Meta, mutable: Token | None, name: Token, kind: tree.Type | None, value: Expression
+        self,
+        meta: Meta,
+        mutable: Token | None,
+        name: Token,
+        kind: tree.Type | None,
+        value: Expression,
     ) -> tree.Statement:
         at = self._at(meta)
         if isinstance(value, tree.Phrase) and _declares(value):
@@ -118,9 +127,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         *parts, value = rest
         return tree.SetPhrase((self._word(first), *parts), value, position=self._at(meta))
 
-    def update(
-        self, meta: Meta, target: Expression, sign: Token, value: Expression
-    ) -> tree.Update:
+    def update(self, meta: Meta, target: Expression, sign: Token, value: Expression) -> tree.Update:
         return tree.Update(target, sign[0], value, position=self._at(meta))
 
     def call_statement(self, meta: Meta, call: tree.Call) -> tree.CallStatement:
@@ -264,9 +271,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
     def contains(self, meta: Meta, sequence: Expression, value: Expression) -> tree.Contains:
         return tree.Contains(sequence, value, position=self._at(meta))
 
-    def binary(
-        self, meta: Meta, left: Expression, sign: Token, right: Expression
-    ) -> tree.Binary:
+    def binary(self, meta: Meta, left: Expression, sign: Token, right: Expression) -> tree.Binary:
         typed = _spaced(sign)
         spelling = typed if typed in OPERATORS else ""
         operator = OPERATORS.get(typed, typed)
@@ -333,13 +338,13 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         try:
             found = tuple(pieces(typed))
         except TextFault as fault:
-            raise self.source.error(
-                fault.reason, start + fault.start, start + fault.end
-            ) from None
-        parts = tuple(part if isinstance(part, str) else self._braces(start, part) for part in found)
+            raise self.source.error(fault.reason, start + fault.start, start + fault.end) from None
+        parts = tuple(self._piece(start, part) for part in found)
         return tree.TextLiteral(parts, position=self._at(meta))
 
-    def _braces(self, start: int, braces: Braces) -> tree.Interpolation:
+    def _piece(self, start: int, braces: str | Braces) -> str | tree.Interpolation:
+        if isinstance(braces, str):
+            return braces
         first, end = start + braces.start, start + braces.end
         value = self.expression(first, end)
         return tree.Interpolation(value, braces.form, position=self.source.position(first, end))
@@ -359,6 +364,6 @@ def _declares(phrase: tree.Phrase) -> bool:
     words = [part.text if isinstance(part, tree.Word) else None for part in phrase.parts]
     if words[0] not in ("a", "an"):
         return False
-    before_of = [word for word, following in zip(words, words[1:], strict=False) if following == "of"]
+    before_of = [word for word, following in pairwise(words) if following == "of"]
     meant = any(word is not None and closest(word, ["tensor"]) for word in before_of)
     return meant or not isinstance(phrase.parts[1], tree.Word)

@@ -1,7 +1,7 @@
 """Why the grammar does not take a sentence, in the words of whoever wrote it.
 
-In: the source and the sentence that failed. Out: a LogosSyntaxError: what was expected, what stands
-there, and for a near miss the likely word. May not know: any op; and no name of a terminal gets out.
+In: the source and the sentence that failed. Out: a LogosSyntaxError: what was expected, what
+stands there, and for a near miss the likely word. May not know: any op; and no name of a terminal gets out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-from lark.lexer import TextSlice
+from lark.utils import TextSlice
 
 from logosnb.language.errors import LogosSyntaxError
 from logosnb.language.grammar import language
@@ -69,6 +69,10 @@ SPELLED = {
     "MULTIPLY": ("times", "divided by"),
 }
 
+REPEATS = (
+    "`Repeat for i from 1 to 3:`, `Repeat for x in xs:`, `Repeat while c:` or `Repeat forever:`"
+)
+
 STRANGE = {
     ";": "a sentence ends with a full stop, not with `;`",
     "'": 'a Text stands in double quotes, `"like this"`',
@@ -95,7 +99,7 @@ STRANGE = {
 
 @dataclass(frozen=True)
 class Failure:
-    """Where the grammar stopped: what stands there, what came before it, and what could have come."""
+    """Where the grammar stopped, what came before it, and what could have come there."""
 
     source: SourceText
     start: int
@@ -159,11 +163,16 @@ def _failure(source: SourceText, start: int, end: int, rule: str) -> Failure:
             taken.append(token)
         place = end
     except UnexpectedToken as error:
-        place = end if error.token.type == "$END" else int(error.token.start_pos or 0)
+        place = end if error.token.type == "$END" else _starts(error.token)
     except UnexpectedCharacters as error:
-        place = int(error.pos_in_stream)
-    accepted = frozenset(steps.accepts())
-    return Failure(source, start, end, place, tuple(t for t in taken if t.start_pos < place), accepted)
+        place = error.pos_in_stream or start
+    accepted: Callable[[], Iterable[str]] = steps.accepts
+    before = tuple(token for token in taken if _starts(token) < place)
+    return Failure(source, start, end, place, before, frozenset(accepted()))
+
+
+def _starts(token: Token) -> int:
+    return int(token.start_pos or 0)
 
 
 # ---- the reasons, tried in this order ---------------------------------------------------------
@@ -204,14 +213,14 @@ def _equals_sign(failure: Failure) -> LogosSyntaxError | None:
     if failure.found != "=":
         return None
     double = failure.source.text[failure.place : failure.place + 2] == "=="
-    if not double and failure.first in ("Let", "let", "Set", "set"):
-        word = "be" if failure.first.lower() == "let" else "to"
+    word = {"let": "be", "set": "to"}.get(failure.first.lower(), "")
+    if not double and word and f"_{word.upper()}" in failure.accepted:
         form = f"{failure.first} x {word} 5."
         return failure.error(f"`{failure.first}` takes `{word}`, not `=`: `{form}` or `x = 5.`")
     if double and "_ASSIGN" in failure.accepted:
         return failure.error("`==` compares; to bind a name, write `=`")
     if not double and "COMPARE" in failure.accepted and not _begins_a_line(failure):
-        return failure.error("`=` binds a name at the start of a sentence; to compare, write `==` or `is`")
+        return failure.error("`=` binds a name; to compare, write `==` or `is`")
     return None
 
 
@@ -225,7 +234,7 @@ def _missing_stop(failure: Failure) -> LogosSyntaxError | None:
     broken = _line_broken_before(failure)
     if broken is None:
         return None
-    line = failure.source.line_of(int(broken.start_pos or 0))
+    line = failure.source.line_of(_starts(broken))
     return failure.error_after(broken, f"the sentence that ends on line {line} lacks its {called}")
 
 
@@ -234,11 +243,11 @@ def _begins_a_line(failure: Failure) -> bool:
 
 
 def _line_broken_before(failure: Failure) -> Token | None:
-    """The last token of the line before, if what was not taken, or the token before it, begins a line."""
+    """The last token of the line before, where what failed or the token before it begins a line."""
     source, before = failure.source, failure.before
     if before and failure.found and source.begins_line(failure.place):
         return before[-1]
-    if len(before) > 1 and failure.found and source.begins_line(int(before[-1].start_pos or 0)):
+    if len(before) > 1 and failure.found and source.begins_line(_starts(before[-1])):
         return before[-2]
     return None
 
@@ -246,13 +255,9 @@ def _line_broken_before(failure: Failure) -> Token | None:
 def _first_word(failure: Failure) -> LogosSyntaxError | None:
     """A sentence that begins with a word that begins none: it was taken for a name."""
     first = failure.before[0] if failure.before else None
-    if first is None or first.type != "NAME" or len(failure.before) > 1 or failure.start == 0:
-        pass
     if first is None or first.type != "NAME" or len(failure.before) != 1:
         return None
-    if "_ASSIGN" not in failure.accepted:
-        return None
-    return _no_beginning(failure, first)
+    return _no_beginning(failure, first) if "_ASSIGN" in failure.accepted else None
 
 
 def _no_beginning(failure: Failure, first: Token) -> LogosSyntaxError | None:
@@ -263,17 +268,20 @@ def _no_beginning(failure: Failure, first: Token) -> LogosSyntaxError | None:
         return _at_token(failure, first, message)
     if re.match(r"\w", failure.found) or failure.found == ".":
         listed = ", ".join(f"`{word}`" for word in STATEMENT_WORDS if word not in BLOCK_WORDS[1:4])
-        message = f"`{first}` does not begin a sentence: one begins with {listed}, or is `x = 5.` or `f(a).`"
-        return _at_token(failure, first, message)
+        forms = f"one begins with {listed}, or is `x = 5.` or `f(a).`"
+        return _at_token(failure, first, f"`{first}` does not begin a sentence: {forms}")
     return None
 
 
 def _at_token(failure: Failure, token: Token, message: str) -> LogosSyntaxError:
-    return failure.source.error(message, int(token.start_pos or 0), int(token.end_pos or 0))
+    return failure.source.error(message, _starts(token), int(token.end_pos or 0))
 
 
 def _be_or_to(failure: Failure) -> LogosSyntaxError | None:
     first = failure.first
+    if first in ("Let", "let") and failure.before[1:] and failure.before[1] == "be":
+        message = f"expected a name between `{first}` and `be`"
+        return _at_token(failure, failure.before[1], message)
     if first in ("Let", "let") and failure.found == "to" and "_BE" in failure.accepted:
         return failure.error(f"`{first}` takes `be`, not `to`: `{first} x be 5.`")
     if first not in ("Set", "set") or "_TO" not in failure.accepted:
@@ -290,8 +298,7 @@ def _nothing_after(failure: Failure) -> LogosSyntaxError | None:
     if failure.first in ("Repeat", "repeat") and len(failure.before) == 1 and failure.found:
         near = closest(failure.found, ["for", "while", "forever"])
         hint = f"; did you mean `{near}`?" if near else ""
-        forms = "`Repeat for i from 1 to 3:`, `Repeat for x in xs:`, `Repeat while c:`, `Repeat forever:`"
-        return failure.error(f"expected one of {forms}{hint}")
+        return failure.error(f"expected {REPEATS}{hint}")
     return None
 
 
@@ -339,14 +346,14 @@ def _wanted(accepted: frozenset[str]) -> list[str]:
         return ["a sentence"]
     ends = [called for terminal, called in CALLED.items() if terminal in accepted]
     if "TEXT" in accepted:
-        return ["an expression"] + [end for end in ends if end != "a full stop"][:1]
+        return ["an expression", *[end for end in ends if end != "a full stop"][:1]]
     if "_SEQ_OF" in accepted:
         return ["a type"]
     if "NAME" in accepted and not ends:
         return ["a name"]
     if "ADD" in accepted and not ends:
         return ["an operator"]
-    return ends or ["something else"]
+    return ends or ["`and`"]  # the one of `is between 1 and 9`
 
 
 def _listed(wanted: list[str]) -> str:

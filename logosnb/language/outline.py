@@ -72,7 +72,8 @@ class Outline:
         if header.name in functions:
             raise self._error(f"there is a function `{header.name}` already, above", sentence)
         if header.name in BUILTINS:
-            raise self._error(f"`{header.name}` is built in: give the function another name", sentence)
+            message = f"`{header.name}` is built in: give the function another name"
+            raise self._error(message, sentence)
 
     def _section(self) -> Body:
         if self.next is None or self.next.mark == "##":
@@ -121,7 +122,8 @@ class Outline:
         sentence, node = self.next, self.node
         assert sentence is not None
         if isinstance(node, Otherwise):
-            raise self._error("this `Otherwise` has no `If` before it", sentence)
+            word = self.source.text[sentence.start : sentence.end].split()[0].rstrip(":")
+            raise self._error(f"this `{word}` has no `If` before it", sentence)
         self._advance()
         if sentence.mark != ":":
             return node  # type: ignore[no-any-return]  # a parsed sentence without a colon is one

@@ -2,8 +2,8 @@
 
 In: text. Out: `Source`, or a LogosSyntaxError that quotes the line. May not know: any op.
 
-The way: sentences.py cuts the text, grammar.lark says what a sentence is, builder.py makes a node of
-it, outline.py nests the nodes, and where the grammar does not take a sentence hints.py says why.
+The way: sentences.py cuts the text, grammar.lark says what a sentence is, builder.py makes a node
+of it, outline.py nests the nodes; where the grammar does not take a sentence, hints.py says why.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from lark.exceptions import UnexpectedInput, VisitError
-from lark.lexer import TextSlice
+from lark.utils import TextSlice
 
 from logosnb.language import hints
 from logosnb.language.builder import Builder

@@ -4,8 +4,8 @@ In: a program's text. Out: `Sentence`s in their order: where each begins and end
 is indented, and which mark ends it. May not know: what a sentence says, how sentences nest.
 
 A full stop ends a sentence wherever it stands outside a Text, a number and a comment; a colon does
-at the head of a block. Line ends mean nothing, except that a sentence cannot be on its way still where
-a line begins with a statement's word: then its full stop is missing.
+at the head of a block. Line ends mean nothing, except that no sentence goes on where a line
+begins with a statement's word: then its full stop is missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from logosnb.language.words import BLOCK_WORDS, STATEMENT_WORDS
 TAB_WIDTH = 4
 MOST_BRACKETS = 100  # deeper than any program means, and within Python's own limits
 
-# Lower-case words that may well go on a sentence on the next line (`Return x` / `if c.`) are not here.
+# Not here: lower-case words that may well go on a sentence (`Return x`, on the next line `if c.`).
 BEGINNERS = frozenset(STATEMENT_WORDS) | {
     *("let", "show", "push", "return", "while", "repeat", "otherwise", "else", "elif")
 }
@@ -163,7 +163,9 @@ class _Cutter:
             raise self.source.error(f"this `{token.group()}` closes nothing", token.start())
         opened = self.source.text[self.brackets[-1]]
         if CLOSING[opened] != token.group():
-            message = f"a `{opened}` is open here: expected `{CLOSING[opened]}`, not `{token.group()}`"
+            message = (
+                f"a `{opened}` is open here: expected `{CLOSING[opened]}`, not `{token.group()}`"
+            )
             raise self.source.error(message, token.start())
         self.brackets.pop()
 

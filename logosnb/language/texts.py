@@ -61,10 +61,11 @@ def pieces(typed: str) -> Iterator[str | Braces]:
 def _characters(piece: re.Match[str]) -> str:
     if piece["stray"]:
         other = {"{": "}", "}": "{"}[piece["stray"]]
-        reason = f"this `{piece['stray']}` has no `{other}`: write it twice for the character itself"
+        reason = f"this `{piece['stray']}` has no `{other}`: write it twice to mean itself"
         raise TextFault(reason, piece.start(), piece.end())
     if piece["escape"] and piece["escape"][1] not in ESCAPES:
-        reason = rf'`{piece["escape"]}` means nothing in a Text: there are `\"`, `\\`, `\n`, `\t`, `\r`'
+        known = r"`\"`, `\\`, `\n`, `\t` and `\r`"
+        reason = f"`{piece['escape']}` means nothing in a Text: there are {known}"
         raise TextFault(reason, piece.start(), piece.end())
     if piece["escape"]:
         return ESCAPES[piece["escape"][1]]
@@ -73,7 +74,7 @@ def _characters(piece: re.Match[str]) -> str:
 
 def _braces(piece: re.Match[str]) -> Braces:
     if not piece["value"].strip():
-        reason = "expected an expression in the braces; for the characters themselves, write `{{` and `}}`"
+        reason = "expected an expression in the braces; a brace itself is written twice"
         raise TextFault(reason, piece.start(), piece.end())
     form = piece["form"] or ""
     if not FORM.fullmatch(form):

@@ -50,8 +50,11 @@ KEYWORDS: tuple[str, ...] = (
 
 # A name that reads like one of these could not be told from the language's own word.
 RESERVED: frozenset[str] = frozenset(
-    ("and", "or", "not", "is", "if", "to", "of", "be", "plus", "minus", "times", "equals")
-    + ("contains", "through", *CONSTANTS)
+    {
+        *("and", "or", "not", "is", "if", "to", "of", "be", "plus", "minus", "times", "equals"),
+        *("contains", "through"),
+        *CONSTANTS,
+    }
 )
 
 
@@ -62,5 +65,5 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def _nearest(word: str, spelled: Mapping[str, str]) -> str | None:
-    near: Collection[str] = get_close_matches(word, list(spelled), n=1, cutoff=0.7)
+    near: Collection[str] = get_close_matches(word, list(spelled), n=1, cutoff=0.65)
     return next((spelled[found] for found in near), None)

@@ -65,6 +65,7 @@ class Lifter:
     def __init__(self, scope: Scope, statement: tree.Statement) -> None:
         self.scope = scope
         self.statement = statement
+        self.place = (statement.value if isinstance(statement, tree.Let) else statement).position
         self.stages: list[Stage] = []
 
     def bind(self, name: str, words: Sequence[object], fresh: bool = False) -> None:
@@ -136,7 +137,7 @@ class Lifter:
     def _no_tensor(self, name: str) -> None:
         if name in self.scope.names:
             raise self._error(f"`{name}` is not a tensor here")
-        raise self.scope.unknown(name, self.statement.position)
+        raise self.scope.unknown(name, self.place)
 
     def _nested(self, part: object) -> str:
         if not isinstance(part, tree.Expression) or not is_op(part, self.scope):
@@ -199,7 +200,7 @@ class Lifter:
         return self.scope.text.quote(self.statement.position)
 
     def _error(self, message: str) -> Exception:
-        return self.scope.text.error(message, self.statement.position)
+        return self.scope.text.error(message, self.place)
 
 
 def shape_operands(op: Op, known: dict[str, object]) -> SimpleNamespace:
