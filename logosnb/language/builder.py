@@ -24,7 +24,7 @@ from logosnb.language.errors import LogosSyntaxError
 from logosnb.language.sentences import SourceText
 from logosnb.language.texts import Braces, TextFault, pieces
 from logosnb.language.tree import Expression, Position
-from logosnb.language.words import CONSTANTS, RESERVED, TYPES, closest
+from logosnb.language.words import CONSTANTS, RESERVED, STATEMENT_WORDS, TYPES, closest
 
 MOST_DIGITS = 4000  # Python refuses to write an int of more than 4300
 OPERATORS = {"plus": "+", "minus": "-", "times": "*", "divided by": "/"}
@@ -75,6 +75,11 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         if token in RESERVED:
             raise self._error(f"`{token}` is a word of the language and cannot be a name", token)
         return str(token)
+
+    def _function_name(self, token: Token) -> str:
+        if token.capitalize() in STATEMENT_WORDS:
+            raise self._error(f"`{token}` begins a sentence and cannot name a function", token)
+        return self._name(token)
 
     # ---- statements
 
@@ -135,7 +140,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
 
     def call_with(self, meta: Meta, name: Token, *given: Expression | None) -> tree.CallStatement:
         arguments = tuple(argument for argument in given if argument is not None)
-        call = tree.Call(self._name(name), arguments, position=self._at(meta))
+        call = tree.Call(self._function_name(name), arguments, position=self._at(meta))
         return tree.CallStatement(call, position=self._at(meta))
 
     def show(self, meta: Meta, value: Expression) -> tree.Show:
@@ -197,7 +202,7 @@ class Builder(Transformer_NonRecursive[Token, Any]):
                 message = f"`{name}` has two parameters named `{parameter.name}`"
                 raise self.source.error_at(message, parameter.position)
             seen.add(parameter.name)
-        return tree.Function(self._name(name), given, result, (), position=self._at(meta))
+        return tree.Function(self._function_name(name), given, result, (), position=self._at(meta))
 
     def parameters(self, meta: Meta, *given: tree.Parameter | None) -> tuple[tree.Parameter, ...]:
         return tuple(parameter for parameter in given if parameter is not None)

@@ -30,7 +30,7 @@ _SMALL_WORDS = (
 _BEGINNERS = (*STATEMENT_WORDS, *(word.lower() for word in STATEMENT_WORDS))
 
 
-class LogosLexer(RegexLexer):
+class LogosLexer(RegexLexer):  # type: ignore[misc]  # Pygments comes without types
     """LOGOS, for `pygments.lexers.get_lexer_by_name("logos")`, Markdown and notebooks."""
 
     name = "LOGOS"
