@@ -111,7 +111,9 @@ class Expressions:
     @emit.register
     def _(self, node: tree.TextLiteral) -> str:
         parts = [
-            repr(part) if isinstance(part, str) else f"_formatted({self.emit(part.value)}, {part.form!r})"
+            repr(part)
+            if isinstance(part, str)
+            else f"_formatted({self.emit(part.value)}, {part.form!r})"
             for part in node.parts
         ]
         return "(" + (" + ".join(parts) or "''") + ")"
@@ -164,7 +166,10 @@ class Expressions:
         if node.operator == "/":
             return self._divided(node, left, right)
         if node.operator == "**":
-            if isinstance(node.left, tree.Name) and node.right in (tree.IntLiteral(2), tree.RealLiteral(2.0)):
+            if isinstance(node.left, tree.Name) and node.right in (
+                tree.IntLiteral(2),
+                tree.RealLiteral(2.0),
+            ):
                 return f"({left} * {left})"
             return f"_power({left}, {right})"
         return f"{'_floor_divide' if node.operator == '//' else '_real_remainder'}({left}, {right})"

@@ -308,7 +308,9 @@ def items(sequence: Any, first: Any, last: Any) -> Any:
     if first > last:
         return sequence[:0]
     if first < 1 or last > len(sequence):
-        raise Failure(f"items {first} through {last} are not all there: the size is {len(sequence)}")
+        raise Failure(
+            f"items {first} through {last} are not all there: the size is {len(sequence)}"
+        )
     return copied(sequence[first - 1 : last])
 
 

@@ -1,6 +1,6 @@
 """What Show printed, kept up to a limit.
 
-In: lines as a program shows them. Out: `Output`. May not know: programs.
+In: texts, one a Show. Out: `Output`, with the lines that were kept. May not know: programs.
 """
 
 from __future__ import annotations
@@ -12,21 +12,30 @@ MOST_CHARACTERS = 1_000_000
 
 
 class Output:
-    """Collects lines and hands each on at once; past the limit it says so once and drops the rest."""
+    """Call it with each text shown. `lines` are those kept, `capped` says whether some were not.
 
-    def __init__(self, hand_on: Callable[[str], None] | None = None) -> None:
+    show: called with each kept line, and with the line that says that the rest is left out.
+    """
+
+    def __init__(self, show: Callable[[str], None] | None = None) -> None:
         self.lines: list[str] = []
         self.capped = False
-        self._hand_on = hand_on
-        self._characters = 0
+        self._show = show
+        self._room = MOST_CHARACTERS
 
-    def __call__(self, line: str) -> None:
+    def __call__(self, text: str) -> None:
         if self.capped:
             return
-        self._characters += len(line) + 1
-        self.capped = len(self.lines) >= MOST_LINES or self._characters > MOST_CHARACTERS
-        if self.capped:
-            line = f"… output stops here, after {len(self.lines)} lines; the program runs on"
+        for line in text.split("\n"):
+            self._room -= len(line) + 1
+            if self._room < 0 or len(self.lines) >= MOST_LINES:
+                self.capped = True
+                limit = f"{MOST_LINES:,} lines or {MOST_CHARACTERS:,} characters"
+                self._keep(f"… the output is longer than {limit}: the rest is left out")
+                return
+            self._keep(line)
+
+    def _keep(self, line: str) -> None:
         self.lines.append(line)
-        if self._hand_on is not None:
-            self._hand_on(line)
+        if self._show is not None:
+            self._show(line)

@@ -72,7 +72,11 @@ class Statements:
     """Emits one section; `supplied` are the declared tensors of Main, which a caller may supply."""
 
     def __init__(
-        self, body: Body, typing: Typing, parameters: tuple[tree.Parameter, ...], stages: list[Stage]
+        self,
+        body: Body,
+        typing: Typing,
+        parameters: tuple[tree.Parameter, ...],
+        stages: list[Stage],
     ) -> None:
         self.typing = typing
         self.items = item_names(body)

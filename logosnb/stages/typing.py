@@ -1,161 +1,236 @@
-"""What type each name of a section has, as far as the text alone can tell.
+"""The static type of every name and expression of a program.
 
-In: resolved statements, the types of parameters and functions. Out: name to `Type`. May not know: how
-a program is run.
+In: the resolved tree of a Program. Out: for each section its `Types`: name to type, and the type of
+any expression. May not know: how a program is run.
 
-A name has one type in its whole section: the join of all that it is bound to. Int with Real joins to
-ANY, as does everything that only a run can tell.
+The types are those of `language.tree`, with three more: `Number` (an Int or a Real, a run tells),
+`Any`, and `Nothing` (no value yet: the elements of `[]`). A tensor's type has its kind as element,
+`Number` where a parameter may be either. A name has one type in its section, the join of all that
+is bound to it, wherever in the section that stands; a type that the program gives it (`Let x: Real
+be 5.`, `a new Seq of Real`, a parameter) holds for all of these, and what is bound is converted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from logosnb.language import tree
-from logosnb.language.tree import BOOL, INT, REAL, TENSOR, TEXT, Type
+from logosnb.language.tree import BOOL, INT, REAL, TEXT, Expression, Statement, Type
+from logosnb.language.words import BUILTINS
+from logosnb.stages.program import Program
 from logosnb.stages.stage import Stage
-from logosnb.stages.walk import everything, root_name
+from logosnb.stages.walk import everything
 
-ANY = Type("Any")
-REALS = Type("Seq", REAL)
-NONE = Type("Nothing")  # of an empty literal's elements: joins with everything
-Types = Mapping[str, Type]
-REAL_BUILTINS = frozenset({"sqrt", "exp", "log", "tanh", "sin", "cos"})
-INT_BUILTINS = frozenset({"floor", "ceil", "round", "length"})
+ANY, NUMBER, NOTHING = Type("Any"), Type("Number"), Type("Nothing")
+NUMERIC = frozenset({INT, REAL, NUMBER})
+DEEPEST = 8  # Seqs inside each other; `Push xs to xs.` would go on for ever
+
+ALWAYS: Mapping[type[Expression], Type] = {
+    tree.IntLiteral: INT,
+    tree.RealLiteral: REAL,
+    tree.Special: REAL,
+    tree.TextLiteral: TEXT,
+    tree.Length: INT,
+    **dict.fromkeys((tree.BoolLiteral, tree.Logic, tree.Comparison, tree.Between), BOOL),
+    **dict.fromkeys((tree.Parity, tree.Divisible, tree.Contains), BOOL),
+}
 
 
-def join(first: Type | None, second: Type) -> Type:
-    """The type that holds both."""
-    if first is None or first in (second, NONE):
-        return second
-    if second == NONE:
-        return first
-    if first.name == second.name == "Seq" and first.element and second.element:
-        return Type("Seq", join(first.element, second.element))
+def sequence(element: Type) -> Type:
+    """`Seq of element`; Any where the nesting gets out of hand."""
+    depth, inner = 0, element
+    while inner.element is not None:
+        depth, inner = depth + 1, inner.element
+    return Type("Seq", element) if depth < DEEPEST else ANY
+
+
+def tensor(kind: str) -> Type:
+    """A tensor of "Real", "Int" or, where only a run can tell, "Number"."""
+    return Type("Tensor", Type(kind))
+
+
+def declared(written: Type) -> Type:
+    """The type that a program's text gives."""
+    if written.element is not None:
+        return sequence(declared(written.element))
+    return tensor("Number") if written.name == "Tensor" else written
+
+
+def join(left: Type, right: Type) -> Type:
+    """The least type that holds the values of both."""
+    if left == right or right == NOTHING:
+        return left
+    if left == NOTHING:
+        return right
+    if left in NUMERIC and right in NUMERIC:
+        return NUMBER
+    if left.name == right.name and left.element is not None and right.element is not None:
+        return Type(left.name, join(left.element, right.element))
     return ANY
 
 
-class Typing:
-    """Infers the types of one section's names."""
+def element_of(whole: Type) -> Type:
+    """The type of an item of a value."""
+    if whole.element is not None:
+        return whole.element
+    return whole if whole in (TEXT, NOTHING) else ANY
 
-    def __init__(
-        self,
-        statements: tuple[tree.Statement, ...],
-        parameters: tuple[tree.Parameter, ...],
-        functions: Mapping[str, tree.Function],
-    ) -> None:
-        self.functions = functions
-        self.types: dict[str, Type] = {p.name: p.type for p in parameters}
-        nodes = [node for node in everything(statements) if isinstance(node, tree.Statement)]
-        self.kinds = {node.out: node.kind for node in nodes if isinstance(node, Stage)}
-        self.kinds |= {node.name: node.kind for node in nodes if isinstance(node, tree.Declare)}
-        self.real_sequences = {p.name for p in parameters if p.type == REALS} | {
-            node.name for node in nodes if isinstance(node, tree.Let) and _makes_reals(node)
-        }
-        for _ in range(12):  # each pass lets types flow one binding further; loops settle quickly
-            before = dict(self.types)
-            for node in nodes:
-                for name, found in self._bound(node):
-                    self.types[name] = join(self.types.get(name), found)
-            if self.types == before:
-                return
-        self.types = dict.fromkeys(self.types, ANY)
 
-    def _bound(self, node: tree.Statement) -> Iterator[tuple[str, Type]]:
+def arithmetic(*operands: Type) -> Type:
+    """Int only where all are Int, Real where one is; what is no number does not come to a result."""
+    if NOTHING in operands:
+        return NOTHING
+    if all(operand == INT for operand in operands):
+        return INT
+    return REAL if REAL in operands else NUMBER
+
+
+@dataclass(frozen=True)
+class Types:
+    """One section. names: the type of each name; fixed: the types that the program gives, which
+    hold whatever is bound; functions: those of the program."""
+
+    names: Mapping[str, Type]
+    fixed: Mapping[str, Type]
+    functions: Mapping[str, tree.Function]
+
+    def of(self, expression: Expression) -> Type:
+        """The type of an expression in this section."""
+        match expression:
+            case tree.Name(id=name):
+                return self.names.get(name, NOTHING)
+            case tree.Unary(operator=sign, operand=operand):
+                return BOOL if sign == "not" else arithmetic(self.of(operand))
+            case tree.Binary(operator=sign, left=left, right=right):
+                joins = sign == "combined with"
+                return TEXT if joins else arithmetic(self.of(left), self.of(right))
+            case tree.Call():
+                return self._call(expression)
+            case tree.Item(sequence=whole):
+                return element_of(self.of(whole))
+            case tree.Items(sequence=whole):
+                return _part(self.of(whole))
+            case tree.Copy(value=value):
+                return self.of(value)
+            case tree.SeqLiteral(items=items):
+                return sequence(_joined(self.of(item) for item in items))
+            case tree.NewSeq(element=element):
+                return sequence(declared(element))
+        return ALWAYS.get(type(expression), ANY)
+
+    def _call(self, call: tree.Call) -> Type:
+        match call.function:
+            case "abs" | "min" | "max" | "pow":
+                return arithmetic(*(self.of(argument) for argument in call.arguments))
+            case "floor" | "ceil" | "round" | "length":
+                return INT
+        if call.function in BUILTINS:
+            return REAL
+        result = self.functions[call.function].result
+        return declared(result) if result is not None else ANY
+
+
+def _joined(types: Iterator[Type]) -> Type:
+    whole = NOTHING
+    for part in types:
+        whole = join(whole, part)
+    return whole
+
+
+def _part(whole: Type) -> Type:
+    """The type of `items a through b of` a value."""
+    return sequence(element_of(whole)) if whole.name == "Tensor" else whole
+
+
+# ---- a section --------------------------------------------------------------------------------
+
+
+def program_types(program: Program) -> tuple[Types, Mapping[str, Types]]:
+    """The types of Main, and of each function."""
+    functions = program.functions
+    inside = {
+        name: section_types(function.body, function.parameters, functions)
+        for name, function in functions.items()
+    }
+    return section_types(program.main, (), functions), inside
+
+
+def section_types(
+    statements: tuple[Statement, ...],
+    parameters: tuple[tree.Parameter, ...],
+    functions: Mapping[str, tree.Function],
+) -> Types:
+    """The types of one section, found by going over its bindings until nothing changes."""
+    fixed = _fixed(statements, parameters)
+    names = dict(fixed)
+    types = Types(names, fixed, functions)
+    nodes = list(everything(statements))
+    changed = True
+    while changed:
+        changed = False
+        for name, found in _bound(nodes, types):
+            wider = join(names.get(name, NOTHING), found)
+            if name not in fixed and wider != names.get(name, NOTHING):
+                names[name], changed = wider, True
+    return types
+
+
+def _fixed(
+    statements: tuple[Statement, ...], parameters: tuple[tree.Parameter, ...]
+) -> dict[str, Type]:
+    """The types that the text gives to names, where it gives each one only."""
+    given = [(parameter.name, parameter.type) for parameter in parameters]
+    for node in everything(statements):
+        if isinstance(node, tree.Let) and node.type is not None:
+            given.append((node.name, node.type))
+        elif isinstance(node, tree.Let) and isinstance(node.value, tree.NewSeq):
+            given.append((node.name, Type("Seq", node.value.element)))
+    every: dict[str, set[Type]] = {}
+    for name, written in given:
+        every.setdefault(name, set()).add(declared(written))
+    return {name: next(iter(types)) for name, types in every.items() if len(types) == 1}
+
+
+def _bound(nodes: list[tree.Node], types: Types) -> Iterator[tuple[str, Type]]:
+    """Each name that a node binds, with the type of what it binds."""
+    for node in nodes:
         match node:
-            case Stage(out=out):
-                yield out, TENSOR
-            case tree.Declare(name=name):
-                yield name, TENSOR
-            case tree.Let(name=name, type=declared, value=value):
-                yield name, declared or self.of(value)
+            case tree.Declare(name=name, kind=kind) | Stage(out=name, kind=kind):
+                yield name, tensor(kind)
+            case tree.Let(name=name, value=value, type=written):
+                yield name, declared(written) if written is not None else types.of(value)
             case tree.RepeatRange(name=name):
                 yield name, INT
-            case tree.RepeatEach(name=name, sequence=sequence):
-                yield name, self.element(self.of(sequence))
-            case tree.Pop(target=target, into=str() as into):
-                yield into, self.element(self.of(target))
+            case tree.RepeatEach(name=name, sequence=whole):
+                yield name, element_of(types.of(whole))
             case tree.Set(target=target, value=value):
-                yield from self._set(target, self.of(value))
-            case tree.Update(target=target, operator=operator, value=value):
-                yield from self._set(target, self.of(tree.Binary(operator, target, value)))
-            case tree.Push(target=tree.Name(id=name), value=value):
-                if name not in self.real_sequences:
-                    yield name, Type("Seq", self.of(value))
+                yield from _placed(target, types.of(value), types)
+            case tree.Update(target=target, value=value):
+                yield from _placed(target, arithmetic(types.of(target), types.of(value)), types)
+            case tree.Push(target=target, value=value):
+                yield from _placed(target, sequence(types.of(value)), types)
+            case tree.Pop(target=target, into=into) if into is not None:
+                yield into, element_of(types.of(target))
+            case tree.Call():
+                yield from _lent(node, types)
 
-    def _set(self, target: tree.Expression, value: Type) -> Iterator[tuple[str, Type]]:
-        name = root_name(target)
-        if name is None or self.types.get(name) == TENSOR or name in self.real_sequences:
+
+def _placed(target: Expression, value: Type, types: Types) -> Iterator[tuple[str, Type]]:
+    """What setting an item, or an item of an item, says of the name at the root."""
+    while isinstance(target, tree.Item):
+        if types.of(target.sequence).name != "Seq":
             return
-        if isinstance(target, tree.Name):
-            yield name, value
-        elif isinstance(target, tree.Item) and isinstance(target.sequence, tree.Name):
-            if self.types.get(name, ANY).name == "Seq":
-                yield name, Type("Seq", value)
-
-    def element(self, sequence: Type) -> Type:
-        if sequence == TEXT:
-            return TEXT
-        return sequence.element or ANY if sequence.name == "Seq" else ANY
-
-    def of(self, node: tree.Expression) -> Type:
-        """The type of an expression; ANY where only a run can tell."""
-        match node:
-            case tree.IntLiteral() | tree.Length():
-                return INT
-            case tree.RealLiteral() | tree.Special():
-                return REAL
-            case tree.TextLiteral():
-                return TEXT
-            case tree.Name(id=name):
-                return self.types.get(name, NONE)
-            case tree.Unary(operator="-", operand=operand) | tree.Copy(value=operand):
-                return self.of(operand)
-            case tree.Binary():
-                return self._binary(node)
-            case tree.Call(function=function, arguments=arguments):
-                return self._call(function, [self.of(a) for a in arguments])
-            case tree.Item(sequence=sequence):
-                return self._item(sequence)
-            case tree.Items(sequence=sequence):
-                return self.of(sequence)
-            case tree.SeqLiteral(items=items):
-                element: Type = NONE
-                for item in items:
-                    element = join(element, self.of(item))
-                return Type("Seq", element)
-            case tree.NewSeq(element=element):
-                return Type("Seq", element)
-        return BOOL
-
-    def _item(self, sequence: tree.Expression) -> Type:
-        of = self.of(sequence)
-        if of == TENSOR and isinstance(sequence, tree.Name) and sequence.id in self.kinds:
-            return Type(self.kinds[sequence.id])
-        return self.element(of)
-
-    def _binary(self, node: tree.Binary) -> Type:
-        left, right = self.of(node.left), self.of(node.right)
-        if node.operator == "combined with":
-            return TEXT
-        return _number(left, right) if {left, right} <= {INT, REAL} else ANY
-
-    def _call(self, function: str, arguments: list[Type]) -> Type:
-        if function in self.functions:
-            return self.functions[function].result or ANY
-        if function in REAL_BUILTINS:
-            return REAL
-        if function in INT_BUILTINS:
-            return INT
-        if not set(arguments) <= {INT, REAL}:
-            return ANY
-        return INT if set(arguments) == {INT} else REAL
+        target, value = target.sequence, sequence(value)
+    if isinstance(target, tree.Name):
+        yield target.id, value
 
 
-def _makes_reals(node: tree.Let) -> bool:
-    """Whether a Let says that the sequence holds Reals, so that an Int put into it becomes one."""
-    return REALS in (node.type, Type("Seq", getattr(node.value, "element", None)))
-
-
-def _number(left: Type, right: Type) -> Type:
-    return INT if left == right == INT else REAL
+def _lent(call: tree.Call, types: Types) -> Iterator[tuple[str, Type]]:
+    """A name passed as `mutable` may come back with whatever the parameter holds."""
+    function = types.functions.get(call.function)
+    if function is None or call.function in BUILTINS:
+        return
+    for parameter, argument in zip(function.parameters, call.arguments):
+        if parameter.mutable and isinstance(argument, tree.Name):
+            yield argument.id, declared(parameter.type)

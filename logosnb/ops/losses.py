@@ -1,0 +1,135 @@
+"""Losses: means over rows or elements, 1 by 1.
+
+In: tensors. Out: the blocks of CrossEntropy, SquaredError. May not know: stages.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from logosnb.ops.op import Array, Example, Op, OpError, Operands, require
+
+
+def cross_entropy_shape(s: Operands) -> tuple[int, int]:
+    fits = s.targets == (s.z.rows, 1)
+    require(fits, "{targets} must be a column with a row for each row of {z}", "z", "targets")
+    return 1, 1
+
+
+def cross_entropy(z: Array, targets: Array) -> Array:
+    """Mean of log Σ exp z − z[target]; infinite where every logit of a row is −infinity."""
+    classes = targets.reshape(-1)
+    for number, target in enumerate(classes.tolist(), 1):
+        if not 1 <= target <= z.shape[1]:
+            raise OpError(
+                f"{{targets}}: element {number} is {target}, outside 1 … {z.shape[1]}, "
+                "the columns of {z}"
+            )
+    largest = z.max(axis=1, initial=-np.inf)
+    largest = np.where(np.isneginf(largest), 0.0, largest)
+    total = np.log(np.exp(z - largest[:, None]).sum(axis=1))
+    chosen = z[np.arange(len(z)), classes - 1] - largest
+    losses = np.where(np.isneginf(total), np.inf, total - chosen)
+    return (losses.sum() / np.float64(len(z))).reshape(1, 1)
+
+
+# y = mean over rows of log Σ exp z − z[t]:  dz = dy (softmax z − onehot t) / rows
+CROSS_ENTROPY = Op(
+    name="CrossEntropy",
+    phrase="cross entropy of {z} with targets {targets}",
+    about=(
+        "The mean over rows of log Σ exp z − z[target], the maximum subtracted first. A row whose logits are "
+        "all −infinity has an infinite loss."
+    ),
+    shape=cross_entropy_shape,
+    meaning=cross_entropy,
+    expansion="""
+        Let {y} be a 1 by 1 tensor of Real.
+        Let mutable losses be 0.0.
+        Repeat for row from 1 to {z.rows}:
+            Let base be (row - 1) * {z.columns}.
+            Let target be item row of {targets}.
+            Let mutable largest be -infinity.
+            Repeat for column from 1 to {z.columns}:
+                Set largest to max(largest, item (base + column) of {z}).
+            If largest == -infinity:
+                Set largest to 0.0.
+            Let mutable total be 0.0.
+            Let mutable chosen be nan.
+            Repeat for column from 1 to {z.columns}:
+                Set total to total + exp((item (base + column) of {z}) - largest).
+                If column == target:
+                    Set chosen to (item (base + column) of {z}) - largest.
+            If total == 0.0:
+                Set losses to infinity.
+            Otherwise:
+                Set losses to losses + log(total) - chosen.
+        Set item 1 of {y} to losses / {z.rows}.
+    """,
+    adjoint={
+        "z": """
+            Let p_{z} be softmax of {z}.
+            Let {dz} be a {z.rows} by {z.columns} tensor of Real.
+            Repeat for row from 1 to {z.rows}:
+                Repeat for column from 1 to {z.columns}:
+                    Let k be (row - 1) * {z.columns} + column.
+                    Let mutable hit be 0.0.
+                    If column == item row of {targets}:
+                        Set hit to 1.0.
+                    Set item k of {dz} to (item 1 of {dy}) * ((item k of p_{z}) - hit) / {z.rows}.
+        """
+    },
+    formula="dz = dy (softmax z − [column = target]) / rows",
+    examples=(
+        Example(
+            "Let y be cross entropy of z with targets t.",
+            {"z": [[0, 0], [0, float(np.log(3))]], "t": [[1], [2]]},
+            [[float(np.log(2) + np.log(4 / 3)) / 2]],
+            [[8]],
+            {"z": [[-2, 2], [1, -1]]},
+        ),
+    ),
+)
+
+
+def squared_error_shape(s: Operands) -> tuple[int, int]:
+    require(s.a == s.b, "{a} and {b} must have the same shape", "a", "b")
+    return 1, 1
+
+
+# y = mean (a − b)²:  da = 2 dy (a − b) / n,  db = −da
+SQUARED_ERROR = Op(
+    name="SquaredError",
+    phrase="squared error of {a} and {b}",
+    about="The mean over all elements of (a − b)².",
+    shape=squared_error_shape,
+    meaning=lambda a, b: (np.square(a - b).sum() / np.float64(a.size)).reshape(1, 1),
+    expansion="""
+        Let {y} be a 1 by 1 tensor of Real.
+        Let mutable total be 0.0.
+        Repeat for k from 1 to {a.size}:
+            Let difference be (item k of {a}) - (item k of {b}).
+            Set total to total + difference * difference.
+        Set item 1 of {y} to total / {a.size}.
+    """,
+    adjoint={
+        "a b": """
+            [da| Let {da} be a {a.rows} by {a.columns} tensor of Real.]
+            [db| Let {db} be a {b.rows} by {b.columns} tensor of Real.]
+            Repeat for k from 1 to {a.size}:
+                Let slope be 2.0 * (item 1 of {dy}) * ((item k of {a}) - (item k of {b})) / {a.size}.
+                [da| Set item k of {da} to slope.]
+                [db| Set item k of {db} to -slope.]
+        """
+    },
+    formula="da = 2 dy (a − b) / n,  db = −da",
+    examples=(
+        Example(
+            "Let y be squared error of a and b.",
+            {"a": [[1, 5]], "b": [[3, 5]]},
+            [[2]],
+            [[3]],
+            {"a": [[-6, 0]], "b": [[6, 0]]},
+        ),
+    ),
+)
