@@ -81,3 +81,10 @@ def load_ipython_extension(shell: Any) -> None:
     from logosnb.notebook.extension import load
 
     load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext logosnb`, and the first half of `%reload_ext logosnb`."""
+    from logosnb.notebook.extension import unload
+
+    unload(shell)

@@ -21,20 +21,22 @@ STEP = float(np.finfo(np.float64).eps) ** 0.2
 
 @dataclass(frozen=True)
 class Slope:
-    """central: fourth-order central difference; left, right: one-sided; noise: what rounding and
-    truncation may have added."""
+    """central: fourth-order central difference; left, right: one-sided, over one step; gap and
+    wide_gap: how much the one-sided slopes over one step and over two disagree; noise: what
+    rounding and truncation may have added to `central`."""
 
     central: float
     left: float
     right: float
+    gap: float
+    wide_gap: float
     noise: float
 
     @property
     def kink(self) -> bool:
-        """Whether the one-sided slopes disagree by more than curvature explains."""
-        gap = abs(self.right - self.left)
+        """Curvature makes a gap that grows with the step; a kink makes one that does not."""
         size = max(abs(self.left), abs(self.right))
-        return bool(gap > 0.05 * size and self.noise > 1e-3 * size and gap > 1e-9)
+        return bool(self.gap > 1e-5 * size + self.noise and self.gap > 0.75 * self.wide_gap)
 
 
 def slope(function: Function, point: Mapping[str, Array], tensor: str, index: int) -> Slope:
@@ -46,12 +48,14 @@ def slope(function: Function, point: Mapping[str, Array], tensor: str, index: in
     at = float(point[tensor].flat[index])
     step = STEP * max(1.0, abs(at))
     values = {k: _moved(function, point, tensor, index, at + k * step) for k in (-2, -1, 0, 1, 2)}
-    near = (values[1] - values[-1]) / (2 * step)
-    far = (values[2] - values[-2]) / (4 * step)
+    left, right = (values[0] - values[-1]) / step, (values[1] - values[0]) / step
+    gap = abs(right - left)
+    wide_gap = abs(values[2] - 2 * values[0] + values[-2]) / (2 * step)
+    near, far = (values[1] - values[-1]) / (2 * step), (values[2] - values[-2]) / (4 * step)
     largest = max(abs(v) for v in values.values())
     rounding = 8 * float(np.finfo(np.float64).eps) * largest / step
-    left, right = (values[0] - values[-1]) / step, (values[1] - values[0]) / step
-    return Slope((4 * near - far) / 3, left, right, abs(near - far) / 3 + rounding)
+    noise = abs(near - far) / 3 + rounding
+    return Slope((4 * near - far) / 3, left, right, gap, wide_gap, noise)
 
 
 def _moved(

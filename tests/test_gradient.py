@@ -93,7 +93,7 @@ def test_every_line_names_the_forward_line_that_it_serves() -> None:
 def test_names_are_fresh_against_every_name_of_the_forward() -> None:
     body = "Let g_x be x scaled by 2.\nLet k be 3.\nLet y be tanh of g_x.\n"
     found = derive(body, "y", ["x"])
-    bound = set(re.findall(r"(?:Let|Repeat for) (?:mutable )?(\w+) ", found.source))
+    bound = set(re.findall(r"^ *(?:Let|Repeat for) (?:mutable )?(\w+) ", found.source, re.M))
     assert not bound & {"x", "r", "ct", "g_x", "k", "y"}
     assert found.grads["x"] != "g_x"
     assert found.program.inputs == ("x", "ct")
@@ -274,10 +274,10 @@ GOLDEN = {
         "y",
         ["x", "w", "b"],
         """# Let y be a plus b.
-#   da = dy, db = dy summed over what b repeats over
+#   da = dy,  db = dy
 Let g_b be column sums of ct.
 # Let a be x matmul w.
-#   da = dy bᵀ, db = aᵀ dy
+#   da = dy bᵀ,  db = aᵀ dy
 Let t_w be transpose of w.
 Let g_x be ct matmul t_w.
 Let t_x be transpose of x.
@@ -289,7 +289,7 @@ Let g_w be t_x matmul ct.
         "y",
         ["w"],
         """# Let a be x matmul w.
-#   da = dy bᵀ, db = aᵀ dy
+#   da = dy bᵀ,  db = aᵀ dy
 Let t_x be transpose of x.
 Let g_w be t_x matmul ct.
 """,

@@ -144,8 +144,8 @@ def test_a_wrong_shape_names_the_statement_both_tensors_and_both_shapes(name: st
 
 def test_a_name_clash_of_operand_and_wording_still_reads() -> None:
     program = logosnb.parse(
-        "Let of be a 2 by 2 tensor of Real.\nLet row be a 2 by 2 tensor of Real.\n"
-        "Let y be row matmul of.\nLet z be row 1 of row.\n"
+        "Let matmul be a 2 by 2 tensor of Real.\nLet row be a 2 by 2 tensor of Real.\n"
+        "Let y be row matmul matmul.\nLet z be row 1 of row.\n"
     )
     assert [s.op for s in program.stages] == ["Matmul", "RowGather"]
 

@@ -25,13 +25,15 @@ class Backward:
 
     source: the statements, one to a line, to append to Main of `forward`; grads: for each tensor
     of wrt the name of the tensor that holds its gradient; origins: for each line of source the
-    line of the forward that it serves.
+    line of the forward that it serves; cotangents: of every tensor that the sweep reached, the
+    output and what lies between included, the name of its gradient.
     """
 
     source: str
     grads: Mapping[str, str]
     origins: tuple[int, ...]
     forward: Program = field(repr=False)
+    cotangents: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def program(self) -> Program:
@@ -55,7 +57,7 @@ def backward(forward: str | Program, output: str, cotangent: str, wrt: Iterable[
     sweep = Sweep(program, output, cotangent, wanted, taken_names(program))
     grads = sweep.run()
     source = "".join(line + "\n" for line in sweep.lines)
-    return Backward(source, grads, tuple(sweep.origins), program)
+    return Backward(source, grads, tuple(sweep.origins), program, dict(sweep.gradients))
 
 
 def _parsed(source: str) -> Program:

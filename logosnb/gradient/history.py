@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from logosnb.ops.op import NOT_DERIVED, NoGradient, kind_of
+from logosnb.ops.op import NoGradient, kind_of
 from logosnb.stages.stage import Stage
 
 Version = tuple[str, int]
@@ -47,7 +47,9 @@ def differentiated(stage: Stage) -> frozenset[str]:
     """The holes of a stage through which a gradient flows, or would if the op had one."""
     adjoint = stage.definition.adjoint
     tensors = [hole for hole, _ in stage.tensors]
-    if isinstance(adjoint, NoGradient) or adjoint == NOT_DERIVED or isinstance(adjoint, str):
+    if isinstance(adjoint, NoGradient):
+        return frozenset(tensors)
+    if isinstance(adjoint, str):
         return frozenset(hole for hole in tensors if kind_of(hole) == "tensor")
     ruled = {hole for key in adjoint for hole in key.split()}
     return frozenset(hole for hole in tensors if hole in ruled)

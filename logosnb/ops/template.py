@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any
 
-GUARD = re.compile(r"\[(!?)(\w+)\|")
+GUARD = re.compile(r"\[(!?)(\w+(?: or \w+)*)\|")
 HOLE = re.compile(r"\{(\w+(?:\.\w+)?)\}")
 BINDING = re.compile(r"^( *)(?:Let (?:mutable )?([\w{}.]+) be|Repeat for ([\w{}.]+) (?:from|in))\b")
 Naming = Callable[[str, bool], str]  # (the text's own name, is it a tensor) to the name to use
@@ -40,19 +40,14 @@ def written(value: Any) -> str:
 
 def guarded(text: str, present: Collection[str]) -> str:
     """The text without its guards: what they hold stays where the guard is met."""
-    guard = GUARD.search(text)
-    if not guard:
-        return text
-    end = _closing(text, guard.end())
-    inside, before, after = text[guard.end() : end], text[: guard.start()], text[end + 1 :]
-    keep = (guard[2] in present) != (guard[1] == "!")
-    whole_line = not before.rpartition("\n")[2].strip() and after[:1] in ("", "\n")
-    inside = (inside.lstrip(" ") if whole_line else inside) if keep else ""
-    return (
-        before + inside + guarded(after, present)
-        if not GUARD.search(inside)
-        else guarded(before + inside + after, present)
-    )
+    while guard := GUARD.search(text):
+        end = _closing(text, guard.end())
+        before, inside, after = text[: guard.start()], text[guard.end() : end], text[end + 1 :]
+        met = any(name in present for name in guard[2].split(" or ")) != (guard[1] == "!")
+        whole_line = not before.rpartition("\n")[2].strip() and after[:1] in ("", "\n")
+        kept = inside.lstrip(" ") if whole_line else inside
+        text = before + (kept if met else "") + after
+    return text
 
 
 def _closing(text: str, start: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from logosnb.language import tree
 from logosnb.language.parser import parse_source
+from logosnb.language.words import BUILTINS
 from logosnb.ops.op import Shape
 from logosnb.ops.table import TABLE
 from logosnb.stages.lift import Lifter, is_op, words_of
@@ -198,10 +199,10 @@ class Section:
         raise self.scope.text.error(wrong, phrase.position)
 
     def _check_call(self, function: str, count: int, node: tree.Node) -> None:
-        for op in TABLE.values():
-            if function == op.phrases[0].split()[0] and function not in self.scope.functions:
-                wrong = f"an op is written in words: `Let y be {function} of x.`"
-                raise self.scope.text.error(wrong, node.position)
+        known = function in BUILTINS or function in self.scope.functions
+        if not known and any(op.phrases[0].split()[0] == function for op in TABLE.values()):
+            wrong = f"an op is written in words: `Let y be {function} of x.`"
+            raise self.scope.text.error(wrong, node.position)
         self.scope.check_call(function, count, node.position)
 
     # -- the result
