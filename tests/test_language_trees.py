@@ -19,7 +19,7 @@ SOFT = (
     "a an item items even odd length copy new tensor with from through by e set show x2 in into for"
 )
 names = st.sampled_from([word for word in SOFT.split() if word != "through"] + ["x", "y", "größe"])
-functions = st.sampled_from(["f", "sqrt", "item", "length", "even", "g_2"])
+functions = st.sampled_from(["f", "sqrt", "length", "even", "g_2"])
 types = st.recursive(
     st.sampled_from([tree.INT, tree.REAL, tree.BOOL, tree.TEXT, tree.TENSOR]),
     lambda inner: st.builds(lambda element: tree.Type("Seq", element), inner),
@@ -27,17 +27,16 @@ types = st.recursive(
 )
 ints = st.builds(tree.IntLiteral, st.integers(0, 10**30))
 reals = st.builds(tree.RealLiteral, st.floats(0, allow_infinity=False, allow_nan=False))
-plain = st.text(min_size=1, max_size=8)
 
 
 def tuples(inner: Trees, least: int, most: int) -> Trees:
     return st.lists(inner, min_size=least, max_size=most).map(tuple)
 
 
-def texts(values: Trees | None) -> Trees:
-    """Texts whose pieces are characters and, where given, values in braces; no two strings meet."""
+def texts(values: Trees) -> Trees:
+    """Texts whose pieces are characters and values in braces; no two strings meet."""
     forms = st.sampled_from(["", ".6", ">10", "<3", "^7.2"])
-    piece = plain if values is None else plain | st.builds(tree.Interpolation, values, forms)
+    piece = st.text(min_size=1, max_size=8) | st.builds(tree.Interpolation, values, forms)
     return st.lists(piece, max_size=4).map(_joined).map(tree.TextLiteral)
 
 
@@ -51,12 +50,19 @@ def _joined(parts: list[Any]) -> tuple[Any, ...]:
     return tuple(kept)
 
 
-def expressions(text: Trees | None) -> Trees:
+@st.composite
+def expressions(draw: Callable[[Trees], Any], nested: int, depth: int = 3) -> Any:
+    """An expression or phrase; a Text in it may hold others, in braces, `nested` deep."""
+    if depth == 0 or draw(st.integers(0, 2)) == 0:
+        return draw(_leaves(nested))
+    return draw(_larger(expressions(nested, depth - 1)))
+
+
+def _leaves(nested: int) -> Trees:
     leaves = ints | reals | st.builds(tree.Name, names)
     leaves |= st.builds(tree.BoolLiteral, st.booleans()) | st.builds(tree.NewSeq, types)
     leaves |= st.sampled_from([tree.Special("infinity"), tree.Special("nan")])
-    leaves = leaves if text is None else leaves | text
-    return st.recursive(leaves, _larger, max_leaves=8)
+    return leaves | texts(expressions(nested - 1, 1)) if nested else leaves
 
 
 def _larger(inner: Trees) -> Trees:
@@ -108,17 +114,21 @@ def phrases(inner: Trees) -> Trees:
     return st.builds(tree.Phrase, from_word | from_value)
 
 
-nothing_nested = expressions(texts(None))
-values = expressions(
-    texts(expressions(texts(nothing_nested.filter(lambda value: '"' not in repr(value)))))
-)
-small = expressions(None)
+values = expressions(nested=2)
+small = expressions(nested=0, depth=1)
 
 
-def statements(inner: Trees) -> Trees:
-    item = st.builds(tree.Item, small, st.builds(tree.Name, names))
-    target = st.builds(tree.Name, names) | item | st.builds(tree.Item, small, item)
-    return st.one_of(*_simple(target), *_blocks(inner))
+def targets() -> Trees:
+    name = st.builds(tree.Name, names)
+    item = st.builds(tree.Item, small, name)
+    return name | item | st.builds(tree.Item, small, item)
+
+
+@st.composite
+def statements(draw: Callable[[Trees], Any], depth: int = 2) -> Any:
+    if depth == 0 or draw(st.booleans()):
+        return draw(st.one_of(*_simple(targets())))
+    return draw(st.one_of(*_blocks(statements(depth - 1))))
 
 
 def _simple(target: Trees) -> list[Trees]:
@@ -156,8 +166,8 @@ def _blocks(inner: Trees) -> list[Trees]:
     ]
 
 
-simple = st.one_of(*_simple(st.builds(tree.Name, names)))
-bodies = tuples(st.recursive(simple, statements, max_leaves=6), 0, 4)
+simple = statements(depth=0)
+bodies = tuples(statements(), 0, 4)
 
 
 @st.composite

@@ -60,7 +60,8 @@ def negate(operand: Any) -> Number:
 def magnitude(operand: Any) -> Number:
     """`abs`."""
     require_numbers("abs", operand)
-    return abs(operand)  # type: ignore[no-any-return]  # a number, as the line above requires
+    result: Number = abs(operand)
+    return result
 
 
 # ---- division ---------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def floor_divide(left: Any, right: Any) -> Number:
     if type(left) is int and type(right) is int:
         return left // right
     quotient = divide(float(left), float(right))
-    return float(math.floor(quotient)) if math.isfinite(quotient) else quotient
+    return float(np.floor(quotient))
 
 
 def remainder(left: Any, right: Any) -> Number:

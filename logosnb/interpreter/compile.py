@@ -1,253 +1,175 @@
-"""A program as compiled Python: one function a section, and where each of its lines came from.
+"""From a Program to a Python function that runs it.
 
-In: a Program. Out: `Code`, which runs it and turns what goes wrong into sentences with lines. May not
-know: backends other than this one.
+In: a Program. Out: `Compiled`: the Python text, for each of its lines the place in the program, and
+`build`, which for a way to show text gives the function of the inputs that is Main. May not know:
+how a single statement is written.
+
+The text is one function `build` with a function for each section inside, so that one compiled
+program may run in several threads at once:
+
+    def build(_out):
+     def f_v_mean(v_xs):
+      ...
+     def main(_inputs):
+      ...
+      return locals()
+     return main
 """
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from itertools import count
 from typing import Any
 
-import numpy as np
-
-from logosnb.interpreter import runtime
-from logosnb.interpreter.display import formatted, show_value
-from logosnb.interpreter.expressions import Access
-from logosnb.interpreter.stages import Failure, apply
-from logosnb.interpreter.statements import Section, Statements
+from logosnb.interpreter.bounds import lows_of
+from logosnb.interpreter.helpers import HELPERS
+from logosnb.interpreter.lines import Lines, Place, variable
+from logosnb.interpreter.section import Section, flat_name
+from logosnb.interpreter.write_statements import missing_result, write_block
 from logosnb.language import tree
-from logosnb.language.errors import LocatedError, LogosRuntimeError
-from logosnb.language.tree import NOWHERE, Position
+from logosnb.language.errors import LogosRuntimeError
+from logosnb.language.tree import NOWHERE, Statement
+from logosnb.language.words import BUILTINS
 from logosnb.stages.program import Program
 from logosnb.stages.stage import Stage
-from logosnb.stages.typing import TENSOR, Typing
+from logosnb.stages.typing import Types, program_types
+from logosnb.stages.walk import everything, root_name
 
-FILE = "<logos {}>"
-_numbers = itertools.count(1)
-
-
-@dataclass
-class Code:
-    """Compiled sections of one program."""
-
-    program: Program
-    file: str
-    compiled: CodeType
-    positions: list[Position]
-    accesses: list[list[Access]]
-    stages: list[Stage]
-
-    def run(
-        self, inputs: Mapping[str, np.ndarray[Any, Any]], show: Callable[[str], None]
-    ) -> dict[str, Any]:
-        """Every name that Main bound, to its value."""
-        space = {**HELPERS, "_stages": self.stages, "_apply": self._apply}
-        space["_show"] = lambda value: _show_lines(value, show)
-        space["_given"] = {name: np.array(array) for name, array in inputs.items()}
-        exec(self.compiled, space)  # our own generated text, with every name mangled
-        try:
-            found = space["main"]()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            raise self._located(error) from None
-        fresh = {stage.out for stage in self.stages if stage.fresh}
-        named = {n[2:]: v for n, v in found.items() if n.startswith("v_") and n[2:] not in fresh}
-        return {name: value for name, value in named.items() if name in self._bound_in_main}
-
-    @property
-    def _bound_in_main(self) -> frozenset[str]:
-        kept: frozenset[str] = self.program.memo["names"]
-        return kept
-
-    def _apply(self, stage: Stage, read: Mapping[str, Any]) -> Any:
-        return apply(stage, read)
-
-    # ---- errors
-
-    def _located(self, error: BaseException) -> LocatedError:
-        """The error as a sentence at the innermost LOGOS line that was running."""
-        frame, line = _innermost(error, self.file)
-        position = self.positions[line - 1] if frame is not None else NOWHERE
-        if isinstance(error, LocatedError):
-            error.source = error.source or self.program.source
-            error.first_line = self.program.first_line
-            return error
-        sentence = self._sentence(error, frame, line)
-        return LogosRuntimeError(sentence, position, self.program.source, self.program.first_line)
-
-    def _sentence(self, error: BaseException, frame: FrameType | None, line: int) -> str:
-        match error:
-            case Failure():
-                return str(error)
-            case ZeroDivisionError():
-                return "an Int is divided by zero"
-            case RecursionError():
-                name = frame.f_code.co_name.removeprefix("f_") if frame else "a function"
-                return f"`{name}` calls itself too deep"
-            case OverflowError():
-                return "an Int is too large to become a Real"
-            case MemoryError():
-                return "the memory does not suffice"
-            case NameError():
-                return f"`{_missing(error)}` has no value yet"
-            case IndexError() | TypeError() | ValueError():
-                return self._access_sentence(error, frame, line)
-        raise error  # not a fault of the program: ours, and to be seen
-
-    def _access_sentence(self, error: Exception, frame: FrameType | None, line: int) -> str:
-        """Which indexing of the line was out of range, found by looking at its values again."""
-        for access in self.accesses[line - 1] if frame else ():
-            sentence = _wrong_access(access, frame)
-            if sentence:
-                return sentence
-        if isinstance(error, ValueError):
-            return "the value does not fit into 64 bits, as an item of a tensor of Int must"
-        if isinstance(error, TypeError) and frame and self.accesses[line - 1]:
-            return "a tensor of Int takes Ints alone, a tensor of Real numbers alone"
-        raise error
+Main = Callable[[Mapping[str, Any]], dict[str, Any]]
+_numbers = count(1)
 
 
-def _innermost(error: BaseException, file: str) -> tuple[FrameType | None, int]:
-    frame, line, trace = None, 0, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == file:
-            frame, line = trace.tb_frame, trace.tb_lineno
-        trace = trace.tb_next
-    return frame, line
+@dataclass(frozen=True)
+class Compiled:
+    """text: Python; places: of each line; filename: as tracebacks show it; hidden: names of Main
+    that the program's text does not bind."""
+
+    text: str
+    places: tuple[Place, ...]
+    filename: str
+    build: Callable[[Callable[[str], None]], Main]
+    hidden: frozenset[str]
 
 
-def _wrong_access(access: Access, frame: FrameType | None) -> str | None:
-    assert frame is not None
-    space = dict(frame.f_globals), dict(frame.f_locals)
-    try:
-        sequence, index = eval(access.sequence, *space), eval(access.index, *space)
-    except Exception:
-        return None
-    size = len(sequence)
-    if type(index) is not int:
-        return f"an index of `{access.label}` is an Int, not {runtime.kind(index)}"
-    if 1 <= index <= size:
-        return None
-    if access.tensor:
-        rows, columns = frame.f_locals[f"v_{access.label}"].shape
-        return (
-            f"there is no item {index} of `{access.label}`, which is {rows} by {columns}: "
-            f"its items are 1 … {size}"
-        )
-    return f"there is no item {index} of `{access.label}`, which has {size} item{'s' * (size != 1)}"
-
-
-def _missing(error: NameError) -> str:
-    name = error.name or str(error).split("'")[1]
-    return name[2:] if name[:2] in ("v_", "m_") else name
-
-
-def _show_lines(value: Any, show: Callable[[str], None]) -> None:
-    for line in show_value(value).split("\n"):
-        show(line)
-
-
-def _formatted(value: Any, form: str) -> str:
-    try:
-        return formatted(value, form)
-    except ValueError as error:
-        raise Failure(str(error)) from None
-
-
-def _whole_place(index: Any) -> int:
-    """The zero-based index of a value whose type only the run knows."""
-    if type(index) is not int:
-        raise TypeError("an index is an Int")
-    return index - 1 if index > 0 else runtime.FAR
-
-
-def _no_target() -> None:
-    raise Failure("only a name, or an item of one, can be set")
-
-
-HELPERS: dict[str, Any] = {
-    **{f"_{name}": getattr(runtime, name) for name in vars(runtime) if name[0].islower()},
-    **{
-        f"_real_{name}": function
-        for name, function in {
-            "sqrt": runtime.root,
-            "exp": runtime.exponential,
-            "log": runtime.logarithm,
-            "tanh": math.tanh,
-            "sin": runtime.sine,
-            "cos": runtime.cosine,
-        }.items()
-    },
-    "_builtins": runtime.BUILTINS,
-    "_inf": math.inf,
-    "_nan": math.nan,
-    "_far": runtime.FAR,
-    "_formatted": _formatted,
-    "_show_value": show_value,
-    "_whole_place": _whole_place,
-    "_no_target": _no_target,
-}
-
-
-def compiled(program: Program) -> Code:
-    """The program's code, made once and kept with it."""
+def compiled(program: Program) -> Compiled:
+    """The program in Python; compiled once and kept with the program."""
     if "interpreter" not in program.memo:
         program.memo["interpreter"] = _compile(program)
-    kept: Code = program.memo["interpreter"]
+    kept: Compiled = program.memo["interpreter"]
     return kept
 
 
-def _compile(program: Program) -> Code:
-    stages: list[Stage] = []
-    functions = program.functions
-    sections = [_function(function, functions, stages) for function in functions.values()]
-    typing = Typing(program.main, (), functions)
-    program.memo["names"] = frozenset(typing.types)
-    sections.append(_main(program, typing, stages))
-    lines, positions, accesses = [], [], []
-    for section in sections:
-        lines += section.lines
-        positions += section.positions
-        accesses += section.accesses
-    file = FILE.format(next(_numbers))
-    code = compile("\n".join(lines) + "\n", file, "exec")
-    return Code(program, file, code, positions, accesses, stages)
+def _compile(program: Program) -> Compiled:
+    writer = _Writer(program)
+    lines = writer.written()
+    filename = f"<logos {next(_numbers)}>"
+    scope: dict[str, Any] = {**HELPERS, **writer.objects}
+    try:
+        exec(compile(lines.text, filename, "exec"), scope)
+    except (SyntaxError, RecursionError, MemoryError):
+        # Python nests at most 20 loops, 100 blocks and 200 brackets; no other text can be wrong.
+        sentence = "this program is nested more deeply than the interpreter can follow"
+        raise LogosRuntimeError(sentence, source=program.source) from None
+    stages = [node for node in everything(program.main) if isinstance(node, Stage)]
+    hidden = frozenset(stage.out for stage in stages if stage.fresh)
+    return Compiled(lines.text, tuple(lines.places), filename, scope["build"], hidden)
 
 
-def _main(program: Program, typing: Typing, stages: list[Stage]) -> Section:
-    statements = Statements(program.main, typing, (), stages)
-    statements.in_main = True
-    statements.depth = 0
-    statements.line("def main():", NOWHERE)
-    statements.depth = 1
-    for statement in program.main:
-        statements.emit(statement)
-    statements.line("return locals()", NOWHERE)
-    return statements.section
+class _Writer:
+    """Writes a program's sections into one text."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.lines = Lines()
+        self.objects: dict[str, Any] = {}
+        self.changed = changed_parameters(program.functions)
+        self.main_types, self.types = program_types(program)
+
+    def written(self) -> Lines:
+        self.lines.add("def build(_out):", NOWHERE)
+        self.lines.depth = 1
+        for function in self.program.functions.values():
+            self._function(function)
+        self._main()
+        self.lines.add("return main", NOWHERE)
+        return self.lines
+
+    def _main(self) -> None:
+        section = self._section(None, self.main_types, self.program.main, ())
+        section.add("def main(_inputs):", NOWHERE)
+        write_block(self.program.main, section, NOWHERE)
+        section.add(" return locals()", NOWHERE)
+
+    def _function(self, function: tree.Function) -> None:
+        types = self.types[function.name]
+        section = self._section(function.name, types, function.body, function.parameters)
+        at = function.position
+        parameters = ", ".join(variable(parameter.name) for parameter in function.parameters)
+        section.add(f"def f_{variable(function.name)}({parameters}):", at)
+        for parameter in function.parameters:
+            if parameter.name in section.flat:
+                name = parameter.name
+                section.add(f" {flat_name(name)} = _flat({variable(name)})", at)
+        write_block(function.body, section, at)
+        owes = function.result is not None
+        section.add(f" _refuse({ascii(missing_result(section))})" if owes else " return None", at)
+
+    def _section(
+        self,
+        name: str | None,
+        types: Types,
+        statements: tuple[Statement, ...],
+        parameters: tuple[tree.Parameter, ...],
+    ) -> Section:
+        kept = frozenset() if name is None else self.changed[name]
+        shared = any(parameter.mutable for parameter in parameters)
+        return Section(
+            name=name,
+            types=types,
+            lows=lows_of(statements, parameters),
+            lines=self.lines,
+            objects=self.objects,
+            changed=self.changed,
+            declared=frozenset(self.program.declared) if name is None else frozenset(),
+            borrowed=frozenset(p.name for p in parameters if p.mutable or not shared) - kept
+            | frozenset(p.name for p in parameters if p.mutable),
+            flat=_flat_names(types, statements),
+        )
 
 
-def _function(
-    function: tree.Function, functions: Mapping[str, tree.Function], stages: list[Stage]
-) -> Section:
-    typing = Typing(function.body, function.parameters, functions)
-    statements = Statements(function.body, typing, function.parameters, stages)
-    statements.result = function.result
-    statements.depth = 0
-    names = ", ".join(f"v_{parameter.name}" for parameter in function.parameters)
-    statements.line(f"def f_{function.name}({names}):", function.position)
-    statements.depth = 1
-    for parameter in function.parameters:
-        if parameter.type == TENSOR and parameter.name in statements.items:
-            statements.line(f"m_{parameter.name} = _flat(v_{parameter.name})", function.position)
-    for statement in function.body:
-        statements.emit(statement)
-    if function.result is not None:
-        statements.line(f"_no_return({function.name!r})", function.position)
-    statements.line("return None", NOWHERE)
-    return statements.section
+def _flat_names(types: Types, statements: tuple[Statement, ...]) -> frozenset[str]:
+    """The tensors of a section of which items are used."""
+    roots = {node.sequence for node in everything(statements) if isinstance(node, tree.Item)}
+    names = {root.id for root in roots if isinstance(root, tree.Name)}
+    return frozenset(n for n in names if n in types.names and types.names[n].name == "Tensor")
+
+
+def changed_parameters(functions: Mapping[str, tree.Function]) -> dict[str, frozenset[str]]:
+    """Function to the parameters whose contents it may change, so that they must be copies."""
+    return {
+        name: frozenset(parameter.name for parameter in function.parameters)
+        & _changed(function.body, functions)
+        for name, function in functions.items()
+    }
+
+
+def _changed(
+    statements: tuple[Statement, ...], functions: Mapping[str, tree.Function]
+) -> frozenset[str]:
+    """The names whose contents the statements change."""
+    found: set[str | None] = set()
+    for node in everything(statements):
+        match node:
+            case tree.Set(target=target) | tree.Update(target=target) | tree.Push(target=target):
+                found.add(root_name(target))
+            case tree.Pop(target=target):
+                found.add(root_name(target))
+            case Stage(out=out) if node.definition.writes is not None:
+                found.add(out)
+            case tree.Call(function=name, arguments=arguments) if name not in BUILTINS:
+                for parameter, argument in zip(functions[name].parameters, arguments):
+                    if parameter.mutable:
+                        found.add(root_name(argument))
+    return frozenset(name for name in found if name is not None)

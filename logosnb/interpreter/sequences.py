@@ -15,7 +15,7 @@ from logosnb.interpreter.arithmetic import whole
 from logosnb.interpreter.fault import Fault
 from logosnb.interpreter.values import as_type, copied, equal, kind
 from logosnb.language.errors import ShapeError
-from logosnb.language.tree import INT, REAL, Type
+from logosnb.language.tree import INT, REAL
 
 Array = np.ndarray[Any, Any]
 
@@ -23,7 +23,7 @@ Array = np.ndarray[Any, Any]
 def flat(array: Array) -> memoryview:
     """The elements in row-major order, shared with the array: Python numbers at the price of a
     list's, where items of the array itself would be NumPy scalars."""
-    return memoryview(array.reshape(-1))
+    return array.reshape(-1).data
 
 
 def zeros(rows: int, columns: int, element: str) -> Array:
@@ -142,11 +142,3 @@ def overwrite(target: Array, value: Any, name: str) -> None:
     if target.dtype.kind == "i" and value.dtype.kind != "i":
         raise Fault(f"{name} is a tensor of Int and takes no tensor of Real")
     target[...] = value
-
-
-def stored(target: Any, value: Any, given: Type, name: str) -> Any:
-    """`Set name to value.` where a run must tell whether `name` is a tensor: the value to bind."""
-    if isinstance(target, np.ndarray):
-        overwrite(target, value, name)
-        return target
-    return as_type(copied(value), given, f"{name} takes")

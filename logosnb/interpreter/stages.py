@@ -1,70 +1,94 @@
-"""A stage run: operands gathered, the op's meaning called, the result put in its place.
+"""Runs a stage: one op on the tensors of a running program.
 
-In: a Stage and a way to read names. Out: an array. May not know: the rest of the program.
+In: a Stage, and the values of the names among its operands. Out: a new 2-D, C-contiguous float64
+or int64 array (an op that writes rows changes its tensor in place), or a Fault that names tensors.
+May not know: Python code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from logosnb.interpreter.fault import Fault
+from logosnb.interpreter.values import kind
 from logosnb.language.errors import ShapeError
-from logosnb.ops.op import Mismatch, OpError, Shape, kind_of
+from logosnb.ops.op import KINDS, Mismatch, OpError, Shape, kind_of
 from logosnb.stages.lift import mismatch_sentence, shape_operands
 from logosnb.stages.stage import Stage
 
 Array = np.ndarray[Any, Any]
 
 
-class Failure(Exception):
-    """A sentence about what went wrong, that does not know its line yet."""
+def runner(stage: Stage) -> Callable[..., Array]:
+    """A function of the values of the stage's names, in the order of its operands."""
+    holes = [hole for hole, value in stage.operands.items() if isinstance(value, str)]
+    fixed = {hole: value for hole, value in stage.operands.items() if not isinstance(value, str)}
+
+    def run(*values: Any) -> Array:
+        operands = {**fixed, **dict(zip(holes, values))}
+        _require_kinds(stage, operands)
+        if stage.shape is None:
+            _require_shapes(stage, operands)
+        return _finished(stage, operands, _result(stage, operands))
+
+    return run
 
 
-def apply(stage: Stage, read: Mapping[str, Any]) -> Array:
-    """The result of a stage; `read` maps each name among its operands to its value."""
-    definition = stage.definition
-    operands: dict[str, Any] = {**definition.defaults}
-    for hole, value in stage.operands.items():
-        operands[hole] = _operand(stage, hole, read[value] if isinstance(value, str) else value)
-    if stage.shape is None:
-        _check_shapes(stage, operands)
-    try:
-        with np.errstate(all="ignore"):
-            result = definition.meaning(**operands)
-    except OpError as error:
-        raise Failure(error.reason.format_map(_names(stage))) from None
-    return np.ascontiguousarray(result, dtype=np.int64 if _whole(stage, operands) else np.float64)
+def _require_kinds(stage: Stage, operands: Mapping[str, Any]) -> None:
+    """Tensors are tensors, and row numbers Ints: in a function only a run can tell."""
+    for hole, value in operands.items():
+        name = f"`{stage.operands[hole]}`"
+        if kind_of(hole) in ("tensor", "ints") and not isinstance(value, np.ndarray):
+            raise Fault(f"{name} must be a tensor here, and is {kind(value)}")
+        if kind_of(hole) == "row" and type(value) is not int:
+            raise Fault(f"{name} is a row number, an Int, and is {kind(value)} here")
 
 
-def _whole(stage: Stage, operands: Mapping[str, Any]) -> bool:
-    """Whether the result is a tensor of Int."""
-    kind = stage.definition.kind
-    if isinstance(kind, str):
-        return kind == "Int"
-    return all(operands[hole].dtype.kind == "i" for hole in kind)
-
-
-def _names(stage: Stage) -> dict[str, str]:
-    every = {hole: hole for hole in stage.definition.defaults}
-    return every | {hole: f"`{value}`" for hole, value in stage.operands.items()}
-
-
-def _operand(stage: Stage, hole: str, value: Any) -> Any:
-    """Int tensors become Real where the op computes in Reals."""
-    if not isinstance(value, np.ndarray) or kind_of(hole) == "ints":
-        return value
-    definition = stage.definition
-    real = definition.kind == "Real" and hole not in definition.integers
-    return value.astype(np.float64) if real and value.dtype.kind == "i" else value
-
-
-def _check_shapes(stage: Stage, operands: dict[str, Any]) -> None:
-    """Inside functions shapes are known only now."""
-    known = {h: Shape(*v.shape) if isinstance(v, np.ndarray) else v for h, v in operands.items()}
+def _require_shapes(stage: Stage, operands: Mapping[str, Any]) -> None:
+    """The op's shape rule on the shapes of this run."""
+    known: dict[str, object] = {
+        hole: Shape(*value.shape) if isinstance(value, np.ndarray) else value
+        for hole, value in operands.items()
+    }
     try:
         stage.definition.shape(shape_operands(stage.definition, known))
     except Mismatch as mismatch:
         sentence = mismatch_sentence(mismatch, stage.text, dict(stage.operands), known)
-        raise ShapeError(sentence, stage.position) from None
+        raise Fault(sentence, ShapeError) from None
+
+
+def _result(stage: Stage, operands: Mapping[str, Any]) -> Array:
+    op = stage.definition
+    given = {hole: _as_read(stage, hole, value) for hole, value in operands.items()}
+    try:
+        with np.errstate(all="ignore"):
+            return op.meaning(**{**op.defaults, **given})
+    except OpError as error:
+        names = {hole: f"`{value}`" for hole, value in stage.operands.items()}
+        raise Fault(error.reason.format_map({hole: hole for hole in KINDS} | names)) from None
+
+
+def _as_read(stage: Stage, hole: str, value: Any) -> Any:
+    """An Int tensor among Real ones is read as Reals."""
+    whole = kind_of(hole) == "ints" or hole in stage.definition.integers
+    if stage.kind == "Int" or whole or not isinstance(value, np.ndarray):
+        return value
+    return value.astype(np.float64, copy=False)
+
+
+def _finished(stage: Stage, operands: Mapping[str, Any], result: Array) -> Array:
+    """The result as an array of the stage's kind that shares nothing with another."""
+    written = stage.definition.writes
+    if written is not None:
+        target: Array = operands[written]
+        if target.dtype.kind == "i" and result.dtype.kind != "i":
+            raise Fault(f"`{stage.out}` is a tensor of Int and takes no Real rows")
+        target[...] = result
+        return target
+    element = np.int64 if stage.kind == "Int" else np.float64
+    finished = np.ascontiguousarray(result, dtype=element)
+    shared = finished.base is not None or any(finished is value for value in operands.values())
+    return finished.copy() if shared else finished

@@ -77,8 +77,9 @@ class Builder(Transformer_NonRecursive[Token, Any]):
         return str(token)
 
     def _function_name(self, token: Token) -> str:
-        if token.capitalize() in STATEMENT_WORDS:
-            raise self._error(f"`{token}` begins a sentence and cannot name a function", token)
+        if token.capitalize() in STATEMENT_WORDS or token in ("item", "items"):
+            message = f"`{token}` is a word of the language and cannot name a function"
+            raise self._error(message, token)
         return self._name(token)
 
     # ---- statements

@@ -6,6 +6,7 @@ spaces, brackets only where the tree needs them. May not know: any op.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import singledispatch
 
@@ -182,6 +183,12 @@ def _at_least(expression: Expression, tightness: int) -> str:
     return text if own >= tightness else f"({text})"
 
 
+def _before_of(index: Expression) -> str:
+    """An index, told apart from `length of` where it ends in a name `length`, `copy` likewise."""
+    text = _at_least(index, OR)
+    return f"({text})" if re.search(r"\b(length|copy)$", text) else text
+
+
 def _list(expressions: Iterable[Expression], tightness: int) -> str:
     return ", ".join(_at_least(expression, tightness) for expression in expressions)
 
@@ -290,13 +297,13 @@ def _(call: tree.Call) -> tuple[str, int]:
 
 @_expression.register
 def _(item: tree.Item) -> tuple[str, int]:
-    index, sequence = _at_least(item.index, OR), _at_least(item.sequence, OPERAND)
+    index, sequence = _before_of(item.index), _at_least(item.sequence, OPERAND)
     return f"item {index} of {sequence}", OPERAND
 
 
 @_expression.register
 def _(items: tree.Items) -> tuple[str, int]:
-    first, last = _at_least(items.first, OR), _at_least(items.last, OR)
+    first, last = _at_least(items.first, OR), _before_of(items.last)
     return f"items {first} through {last} of {_at_least(items.sequence, OPERAND)}", OPERAND
 
 

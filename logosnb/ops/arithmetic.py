@@ -6,8 +6,9 @@ In: tensors. Out: the blocks of Plus, Minus, Hadamard, Scale, Copy. May not know
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 
-from logosnb.ops.op import Array, Example, Op, Operands
+from logosnb.ops.op import Array, Example, Op, Operands, Rows
 from logosnb.ops.rules import exactly, repeated_shape, same_as
 
 
@@ -32,7 +33,7 @@ def steps(s: Operands) -> dict[str, int]:
     }
 
 
-ROW = {"a": [[1, 2], [3, 4]], "b": [[10, 20]]}
+ROW: Mapping[str, Rows] = {"a": [[1, 2], [3, 4]], "b": [[10, 20]]}
 
 # y = a + b:  da = dy,  db = dy (summed over what b repeats over)
 PLUS = Op(
@@ -65,7 +66,7 @@ MINUS = Op(
     phrase="{a} minus {b}",
     about="The difference. b has the shape of a, or is a row, a column or one number that repeats.",
     shape=repeated_shape,
-    meaning=lambda a, b: exactly(operator.sub, a, b),
+    meaning=lambda a, b: exactly(operator.sub, a, b, bound=operator.add),
     kind=("a", "b"),
     broadcasts=("b",),
     sizes=steps,

@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, Op, OpError, Operands, require
+from logosnb.ops.op import Array, Example, Op, Operands, OpError, require
 
 
 def attention_shape(s: Operands) -> tuple[int, int]:
@@ -45,7 +45,9 @@ def allowed(
     """Which keys each row attends: count × keys, true where it does."""
     row = np.arange(1, count + 1)[:, None]
     last = np.full((count, 1), keys) if position is None else position + row - 1
-    if position is not None and (position < 1 or position + count - 1 > keys):
+    if position is not None and position < 1:
+        raise OpError(f"position {position} is before the first row of {{k}}")
+    if position is not None and position + count - 1 > keys:
         needed = position + count - 1
         raise OpError(f"row {count} attends {needed} keys, but {{k}} has {keys} rows")
     first = np.ones_like(last)
@@ -58,7 +60,7 @@ def allowed(
 
 
 def weights(scores: Array, sink: float | None) -> Array:
-    """Softmax of each row, the sink a further logit without a value; zeros where every score is −∞."""
+    """Softmax of each row, the sink a logit without a value; zeros where every score is −∞."""
     largest = scores.max(axis=1, keepdims=True, initial=-np.inf if sink is None else sink)
     largest = np.where(np.isneginf(largest), 0.0, largest)
     raised = np.exp(scores - largest)
@@ -66,6 +68,14 @@ def weights(scores: Array, sink: float | None) -> Array:
     if sink is not None:
         total = total + np.exp(sink - largest)
     return raised / np.where(total == 0, 1.0, total)
+
+
+def mixed(shares: Array, values: Array, seen: Array) -> Array:
+    """The weighted sums of the values; one that a row does not attend is not read, be it NaN."""
+    if np.isfinite(values).all():
+        return shares @ values
+    products = np.where(seen[:, :, None], shares[:, :, None] * values, 0.0)
+    return np.asarray(products.sum(axis=1))
 
 
 def attention(
@@ -92,93 +102,105 @@ def attention(
         scores = queries[:, head] @ keys[:, group].T * factor
         scores = scores if cap is None else cap * np.tanh(scores / cap)
         sink = None if sinks is None else float(sinks[0, head])
-        y[:, head] = weights(np.where(seen, scores, -np.inf), sink) @ values[:, group]
+        shares = weights(np.where(seen, scores, -np.inf), sink)
+        y[:, head] = mixed(shares, values[:, group], seen)
     return y.reshape(len(q), -1)
 
 
 # The keys that a row attends, and its scores; `base_q`, … are the items before a head's part of a row.
+# `newest` is read so that a position with no such key is an error before anything is written.
 SCORES = """
-            Repeat for row from 1 to {q.rows}:
-                [position| Let last be {position} + row - 1.]
-                [!position| Let last be {k.rows}.]
-                [window| Let first be max(1, last - {window} + 1).]
-                [chunk| Let first be (last - 1) / {chunk} * {chunk} + 1.]
-                [!window| [!chunk| Let first be 1.]]
-                Repeat for head from 1 to {heads}:
-                    Let group be (head - 1) / {sharing} + 1.
-                    Let base_q be (row - 1) * {q.columns} + (head - 1) * {width}.
-                    Let base_y be (row - 1) * {y.columns} + (head - 1) * {value_width}.
-                    Let scores be a new Seq of Real.
-                    [sinks| Let mutable largest be item head of {sinks}.]
-                    [!sinks| Let mutable largest be -infinity.]
-                    Repeat for j from first to last:
-                        Let base_k be (j - 1) * {k.columns} + (group - 1) * {width}.
-                        Let mutable score be 0.0.
-                        Repeat for i from 1 to {width}:
-                            Set score to score + (item (base_q + i) of {q}) * (item (base_k + i) of {k}).
-                        Set score to score * {alpha}.
-                        [cap| Set score to {cap} * tanh(score / {cap}).]
-                        Push score to scores.
-                        Set largest to max(largest, score).
-                    If largest == -infinity:
-                        Set largest to 0.0.
-                    Let mutable total be 0.0.
-                    [sinks| Set total to exp((item head of {sinks}) - largest).]
-                    Let weights be a new Seq of Real.
-                    Repeat for score in scores:
-                        Push exp(score - largest) to weights.
-                        Set total to total + exp(score - largest).
-                    If total == 0.0:
-                        Set total to 1.0.
+Repeat for row from 1 to {q.rows}:
+    [position| Let last be {position} + row - 1.]
+    [position| Let newest be item ((last - 1) * {k.columns} + 1) of {k}.]
+    [!position| Let last be {k.rows}.]
+    [window| Let first be max(1, last - {window} + 1).]
+    [chunk| Let first be (last - 1) / {chunk} * {chunk} + 1.]
+    [!window| [!chunk| Let first be 1.]]
+    Repeat for head from 1 to {heads}:
+        Let group be (head - 1) / {sharing} + 1.
+        Let base_q be (row - 1) * {q.columns} + (head - 1) * {width}.
+        Let base_y be (row - 1) * {y.columns} + (head - 1) * {value_width}.
+        Let scores be a new Seq of Real.
+        [sinks| Let mutable largest be item head of {sinks}.]
+        [!sinks| Let mutable largest be -infinity.]
+        Repeat for j from first to last:
+            Let base_k be (j - 1) * {k.columns} + (group - 1) * {width}.
+            Let mutable score be 0.0.
+            Repeat for i from 1 to {width}:
+                Let product be (item (base_q + i) of {q}) * (item (base_k + i) of {k}).
+                Set score to score + product.
+            Set score to score * {alpha}.
+            [cap| Set score to {cap} * tanh(score / {cap}).]
+            Push score to scores.
+            Set largest to max(largest, score).
+        If largest == -infinity:
+            Set largest to 0.0.
+        Let mutable total be 0.0.
+        [sinks| Set total to exp((item head of {sinks}) - largest).]
+        Let weights be a new Seq of Real.
+        Repeat for score in scores:
+            Push exp(score - largest) to weights.
+            Set total to total + exp(score - largest).
+        If total == 0.0:
+            Set total to 1.0.
 """
 EXPANSION = (
-    "            Let {y} be a {y.rows} by {y.columns} tensor of Real."
+    "Let {y} be a {y.rows} by {y.columns} tensor of Real."
     + SCORES
     + """
-                    Repeat for j from first to last:
-                        Let base_v be (j - 1) * {v.columns} + (group - 1) * {value_width}.
-                        Let weight be (item (j - first + 1) of weights) / total.
-                        Repeat for i from 1 to {value_width}:
-                            Let at be base_y + i.
-                            Set item at of {y} to (item at of {y}) + weight * (item (base_v + i) of {v}).
+        Repeat for j from first to last:
+            Let base_v be (j - 1) * {v.columns} + (group - 1) * {value_width}.
+            Let weight be (item (j - first + 1) of weights) / total.
+            Repeat for i from 1 to {value_width}:
+                Let at be base_y + i.
+                Let part be weight * (item (base_v + i) of {v}).
+                Set item at of {y} to (item at of {y}) + part.
 """
 )
 ADJOINT = (
     """
-            [dq| Let {dq} be a {q.rows} by {q.columns} tensor of Real.]
-            [dk| Let {dk} be a {k.rows} by {k.columns} tensor of Real.]
-            [dv| Let {dv} be a {v.rows} by {v.columns} tensor of Real.]
-            [dsinks| Let {dsinks} be a 1 by {heads} tensor of Real.]"""
+[dq| Let {dq} be a {q.rows} by {q.columns} tensor of Real.]
+[dk| Let {dk} be a {k.rows} by {k.columns} tensor of Real.]
+[dv| Let {dv} be a {v.rows} by {v.columns} tensor of Real.]
+[dsinks| Let {dsinks} be a 1 by {heads} tensor of Real.]"""
     + SCORES
     + """
-                    Let slopes be a new Seq of Real.
-                    Let mutable expected be 0.0.
-                    Repeat for j from first to last:
-                        Let base_v be (j - 1) * {v.columns} + (group - 1) * {value_width}.
-                        Let weight be (item (j - first + 1) of weights) / total.
-                        Let mutable slope be 0.0.
-                        Repeat for i from 1 to {value_width}:
-                            Set slope to slope + (item (base_y + i) of {dy}) * (item (base_v + i) of {v}).
-                            [dv| Set item (base_v + i) of {dv} to (item (base_v + i) of {dv}) + weight * (item (base_y + i) of {dy}).]
-                        Push slope to slopes.
-                        Set expected to expected + weight * slope.
-                    [dsinks| Let weight be exp((item head of {sinks}) - largest) / total.]
-                    [dsinks| Set item head of {dsinks} to (item head of {dsinks}) - weight * expected.]
-                    [dq or dk| Repeat for j from first to last:
-                        Let base_k be (j - 1) * {k.columns} + (group - 1) * {width}.
-                        Let weight be (item (j - first + 1) of weights) / total.
-                        Let mutable slope be weight * ((item (j - first + 1) of slopes) - expected) * {alpha}.
-                        [cap| Let capped be (item (j - first + 1) of scores) / {cap}.]
-                        [cap| Set slope to slope * (1.0 - capped * capped).]
-                        Repeat for i from 1 to {width}:
-                            [dq| Set item (base_q + i) of {dq} to (item (base_q + i) of {dq}) + slope * (item (base_k + i) of {k}).]
-                            [dk| Set item (base_k + i) of {dk} to (item (base_k + i) of {dk}) + slope * (item (base_q + i) of {q}).]]
+        Let slopes be a new Seq of Real.
+        Let mutable expected be 0.0.
+        Repeat for j from first to last:
+            Let base_v be (j - 1) * {v.columns} + (group - 1) * {value_width}.
+            Let weight be (item (j - first + 1) of weights) / total.
+            Let mutable slope be 0.0.
+            Repeat for i from 1 to {value_width}:
+                Let at be base_v + i.
+                Let slope_y be item (base_y + i) of {dy}.
+                Set slope to slope + slope_y * (item at of {v}).
+                [dv| Set item at of {dv} to (item at of {dv}) + weight * slope_y.]
+            Push slope to slopes.
+            Set expected to expected + weight * slope.
+        [dsinks| Let weight be exp((item head of {sinks}) - largest) / total.]
+        [dsinks| Set item head of {dsinks} to (item head of {dsinks}) - weight * expected.]
+        [dq or dk| Repeat for j from first to last:
+            Let base_k be (j - 1) * {k.columns} + (group - 1) * {width}.
+            Let weight be (item (j - first + 1) of weights) / total.
+            Let distance be (item (j - first + 1) of slopes) - expected.
+            Let mutable slope be weight * distance * {alpha}.
+            [cap| Let capped be (item (j - first + 1) of scores) / {cap}.]
+            [cap| Set slope to slope * (1.0 - capped * capped).]
+            If slope != 0.0:
+                Repeat for i from 1 to {width}:
+                    Let at_q be base_q + i.
+                    Let at_k be base_k + i.
+                    [dq| Set item at_q of {dq} to (item at_q of {dq}) + slope * (item at_k of {k}).]
+                    [dk| Set item at_k of {dk} to (item at_k of {dk}) + slope * (item at_q of {q}).]]
 """
 )
+# A score of no slope passes nothing on, so that an infinite key with weight zero gives no 0 · ∞.
 FORMULA = (
     "u = α q·k,  s = C tanh(u/C) if capped,  p = softmax(s, sink) over the keys attended,  y = Σ p v\n"
-    "dv = p dy,  dp = dy·v,  ds = p (dp − Σ p dp),  du = ds (1 − (s/C)²),  dq = α Σ du k,  dk = α Σ du q\n"
-    "dsink = −p_sink Σ p dp"
+    "dv = p dy,  dp = dy·v,  ds = p (dp − Σ p dp),  du = ds (1 − (s/C)²)\n"
+    "dq = α Σ du k,  dk = α Σ du q,  dsink = −p_sink Σ p dp"
 )
 HALF = {"q": [[0], [0]], "k": [[1], [2]], "v": [[2], [4]]}
 LOG3 = float(np.log(3))
@@ -191,9 +213,10 @@ ATTENTION = Op(
         "[within a window of {window} / within chunks of {chunk}] [with sinks {sinks}]"
     ),
     about=(
-        "Per row and head the mean of v weighted by softmax(scale·q·k), scale 1/√width if left out. Row r attends "
-        "every key, or with a position p keys 1 … p + r − 1, of these the last W in a window, or those of its own "
-        "chunk of C. A sink is a logit a head that carries no value. Where every score is −∞ the row gives zeros."
+        "Per row and head the mean of v weighted by softmax(scale·q·k), scale 1/√width if left out. "
+        "Row r attends every key, or with a position p keys 1 … p + r − 1, of these the last W in a "
+        "window, or those of its own chunk of C. A sink is a logit a head that carries no value. The "
+        "largest score is subtracted; where every score is −∞ the row gives zeros, and zero gradients."
     ),
     shape=attention_shape,
     meaning=attention,
@@ -265,7 +288,10 @@ FULL_ATTENTION = Op(
     sizes=lambda s: sizes(_full(s)),
     expansion=EXPANSION,
     adjoint={"q k v": ADJOINT},
-    formula="p = softmax(α q·k),  dv = p dy,  dp = dy·v,  ds = p (dp − Σ p dp),  dq = α Σ ds k,  dk = α Σ ds q",
+    formula=(
+        "p = softmax(α q·k),  dv = p dy,  dp = dy·v,  ds = p (dp − Σ p dp)\n"
+        "dq = α Σ ds k,  dk = α Σ ds q"
+    ),
     examples=(
         Example(
             "Let y be full attention of q over k and v across 1 head.",

@@ -27,10 +27,12 @@ def moe_shape(s: Operands) -> tuple[int, int]:
 
 
 def moe(x: Array, r: Array, g: Array, u: Array, d: Array, chosen: int, experts: int) -> Array:
-    shares = softmax(x @ r)
+    """The choice is by logit: shares of nearly equal or very small logits can tie where these do not."""
+    logits = x @ r
+    shares = softmax(logits)
     gates, ups, downs = (t.reshape(experts, -1, t.shape[1]) for t in (g, u, d))
     y = np.zeros(x.shape)
-    best = np.argsort(-shares, axis=1, kind="stable")[:, :chosen]
+    best = np.argsort(-logits, axis=1, kind="stable")[:, :chosen]
     for row, order in enumerate(best):
         weight = shares[row, order] / shares[row, order].sum()
         for expert, share in zip(order, weight):
@@ -39,38 +41,111 @@ def moe(x: Array, r: Array, g: Array, u: Array, d: Array, chosen: int, experts: 
     return y
 
 
-# A row's shares, the chosen experts (largest share first, ties to the lower number) and their sum.
+# A row's logits, the chosen experts (largest logit first, ties to the lower number), their shares and
+# the sum of these.
 CHOICE = """
-            Repeat for row from 1 to {x.rows}:
-                Let base be (row - 1) * {x.columns}.
-                Let logits be a new Seq of Real.
-                Let mutable largest be -infinity.
-                Repeat for e from 1 to {experts}:
-                    Let mutable logit be 0.0.
-                    Repeat for i from 1 to {x.columns}:
-                        Set logit to logit + (item (base + i) of {x}) * (item ((i - 1) * {experts} + e) of {r}).
-                    Push logit to logits.
-                    Set largest to max(largest, logit).
-                Let taken be a new Seq of Int.
-                Let shares be a new Seq of Real.
-                Let mutable total be 0.0.
-                Repeat for place from 1 to {chosen}:
-                    Let mutable best be 0.
-                    Repeat for e from 1 to {experts}:
-                        If not taken contains e:
-                            If best == 0:
-                                Set best to e.
-                            If item e of logits > item best of logits:
-                                Set best to e.
-                    Push best to taken.
-                    Push exp((item best of logits) - largest) to shares.
-                    Set total to total + exp((item best of logits) - largest).
-                Repeat for place from 1 to {chosen}:
-                    Let e be item place of taken.
-                    Let share be (item place of shares) / total.
+Repeat for row from 1 to {x.rows}:
+    Let base be (row - 1) * {x.columns}.
+    Let logits be a new Seq of Real.
+    Let mutable largest be -infinity.
+    Repeat for e from 1 to {experts}:
+        Let mutable logit be 0.0.
+        Repeat for i from 1 to {x.columns}:
+            Let weight be item ((i - 1) * {experts} + e) of {r}.
+            Set logit to logit + (item (base + i) of {x}) * weight.
+        Push logit to logits.
+        Set largest to max(largest, logit).
+    Let taken be a new Seq of Int.
+    Let shares be a new Seq of Real.
+    Let mutable total be 0.0.
+    Repeat for place from 1 to {chosen}:
+        Let mutable best be 0.
+        Repeat for e from 1 to {experts}:
+            If not taken contains e:
+                If best == 0:
+                    Set best to e.
+                If item e of logits > item best of logits:
+                    Set best to e.
+        Push best to taken.
+        Push exp((item best of logits) - largest) to shares.
+        Set total to total + exp((item best of logits) - largest).
 """
+PLACE = """
+    Repeat for place from 1 to {chosen}:
+        Let e be item place of taken.
+        Let share be (item place of shares) / total.
+"""
+HIDDEN = """
+        Repeat for j from 1 to {hidden}:
+            Let mutable gate be 0.0.
+            Let mutable up be 0.0.
+            Repeat for i from 1 to {x.columns}:
+                Let at be ((e - 1) * {x.columns} + i - 1) * {hidden} + j.
+                Set gate to gate + (item (base + i) of {x}) * (item at of {g}).
+                Set up to up + (item (base + i) of {x}) * (item at of {u}).
+            Let sigma be 1.0 / (1.0 + exp(-gate)).
+"""
+EXPANSION = (
+    "Let {y} be a {y.rows} by {y.columns} tensor of Real."
+    + CHOICE
+    + PLACE
+    + HIDDEN
+    + """
+            Let value be share * gate * sigma * up.
+            Repeat for i from 1 to {x.columns}:
+                Let at be ((e - 1) * {hidden} + j - 1) * {x.columns} + i.
+                Set item (base + i) of {y} to (item (base + i) of {y}) + value * (item at of {d}).
+"""
+)
+ADJOINT = (
+    """
+[dx| Let {dx} be a {x.rows} by {x.columns} tensor of Real.]
+[dr| Let {dr} be a {r.rows} by {r.columns} tensor of Real.]
+[dg| Let {dg} be a {g.rows} by {g.columns} tensor of Real.]
+[du| Let {du} be a {u.rows} by {u.columns} tensor of Real.]
+[dd| Let {dd} be a {d.rows} by {d.columns} tensor of Real.]
+"""
+    + CHOICE
+    + """
+    Let slopes be a new Seq of Real.
+    Let mutable expected be 0.0.
+"""
+    + PLACE
+    + "        Let mutable slope_share be 0.0."
+    + HIDDEN
+    + """
+            Let value be gate * sigma * up.
+            Let mutable slope be 0.0.
+            Repeat for i from 1 to {x.columns}:
+                Let at be ((e - 1) * {hidden} + j - 1) * {x.columns} + i.
+                Let slope_y be item (base + i) of {dy}.
+                Set slope to slope + slope_y * (item at of {d}).
+                [dd| Set item at of {dd} to (item at of {dd}) + share * value * slope_y.]
+            Set slope_share to slope_share + slope * value.
+            [dg or dx| Let slope_silu be sigma + gate * sigma * (1.0 - sigma).]
+            [dg or dx| Let slope_gate be share * slope * up * slope_silu.]
+            [du or dx| Let slope_up be share * slope * gate * sigma.]
+            [dx or dg or du| Repeat for i from 1 to {x.columns}:
+                Let at be ((e - 1) * {x.columns} + i - 1) * {hidden} + j.
+                Let k be base + i.
+                [dg| Set item at of {dg} to (item at of {dg}) + (item k of {x}) * slope_gate.]
+                [du| Set item at of {du} to (item at of {du}) + (item k of {x}) * slope_up.]
+                [dx| Let part be slope_gate * (item at of {g}) + slope_up * (item at of {u}).]
+                [dx| Set item k of {dx} to (item k of {dx}) + part.]]
+        Push slope_share to slopes.
+        Set expected to expected + share * slope_share.
+    [dr or dx| Repeat for place from 1 to {chosen}:
+        Let e be item place of taken.
+        Let slope be (item place of shares) / total * ((item place of slopes) - expected).
+        Repeat for i from 1 to {x.columns}:
+            Let at be (i - 1) * {experts} + e.
+            Let k be base + i.
+            [dr| Set item at of {dr} to (item at of {dr}) + (item k of {x}) * slope.]
+            [dx| Set item k of {dx} to (item k of {dx}) + slope * (item at of {r}).]]
+"""
+)
 
-# p = softmax(x r), weights p over the sum of the chosen, so the weights are the softmax of the chosen logits.
+# p = softmax(x r), weights p over the sum of the chosen: the softmax of the chosen logits.
 # Per chosen expert with h = silu(a) ⊙ c, a = x g, c = x u, o = h d:
 #   dh = w (dy dᵀ), da = dh ⊙ c ⊙ silu'(a), dc = dh ⊙ silu(a);  dg = xᵀ da, du = xᵀ dc, dd = w hᵀ dy
 #   dw = dy·o,  dlogit = w (dw − Σ w dw),  dr = xᵀ dlogit;  dx = Σ da gᵀ + dc uᵀ + dlogit rᵀ
@@ -81,79 +156,19 @@ MOE = Op(
         "choosing {chosen} of {experts} experts"
     ),
     about=(
-        "Per row p = softmax(x r); the largest p are chosen (ties: the lower number), weighted by p over their sum; "
-        "each expert gives (silu(x g) ⊙ (x u)) d. The choice is constant in the gradient; choosing one expert leaves "
-        "the router a gradient of exactly zero."
+        "Per row p = softmax(x r); the experts of the largest p are chosen (ties: the lower number), "
+        "weighted by p over the sum of theirs; each gives (silu(x g) ⊙ (x u)) d. The choice is "
+        "constant in the gradient; choosing one leaves the router a gradient of exactly zero."
     ),
     shape=moe_shape,
     meaning=moe,
     sizes=lambda s: {"hidden": s.g.columns},
-    expansion="            Let {y} be a {y.rows} by {y.columns} tensor of Real."
-    + CHOICE
-    + """
-                    Repeat for j from 1 to {hidden}:
-                        Let mutable gate be 0.0.
-                        Let mutable up be 0.0.
-                        Repeat for i from 1 to {x.columns}:
-                            Let at be ((e - 1) * {x.columns} + i - 1) * {hidden} + j.
-                            Set gate to gate + (item (base + i) of {x}) * (item at of {g}).
-                            Set up to up + (item (base + i) of {x}) * (item at of {u}).
-                        Let value be share * gate / (1.0 + exp(-gate)) * up.
-                        Repeat for i from 1 to {x.columns}:
-                            Let at be ((e - 1) * {hidden} + j - 1) * {x.columns} + i.
-                            Set item (base + i) of {y} to (item (base + i) of {y}) + value * (item at of {d}).
-    """,
-    adjoint={
-        "x r g u d": """
-            [dx| Let {dx} be a {x.rows} by {x.columns} tensor of Real.]
-            [dr| Let {dr} be a {r.rows} by {r.columns} tensor of Real.]
-            [dg| Let {dg} be a {g.rows} by {g.columns} tensor of Real.]
-            [du| Let {du} be a {u.rows} by {u.columns} tensor of Real.]
-            [dd| Let {dd} be a {d.rows} by {d.columns} tensor of Real.]"""
-        + CHOICE.replace(
-            "                Repeat for place from 1 to {chosen}:\n                    Let e be",
-            "                Let slopes be a new Seq of Real.\n"
-            "                Let mutable expected be 0.0.\n"
-            "                Repeat for place from 1 to {chosen}:\n                    Let e be",
-        )
-        + """
-                    Let mutable slope_share be 0.0.
-                    Repeat for j from 1 to {hidden}:
-                        Let mutable gate be 0.0.
-                        Let mutable up be 0.0.
-                        Repeat for i from 1 to {x.columns}:
-                            Let at be ((e - 1) * {x.columns} + i - 1) * {hidden} + j.
-                            Set gate to gate + (item (base + i) of {x}) * (item at of {g}).
-                            Set up to up + (item (base + i) of {x}) * (item at of {u}).
-                        Let s be 1.0 / (1.0 + exp(-gate)).
-                        Let mutable slope be 0.0.
-                        Repeat for i from 1 to {x.columns}:
-                            Let at be ((e - 1) * {hidden} + j - 1) * {x.columns} + i.
-                            Set slope to slope + (item (base + i) of {dy}) * (item at of {d}).
-                            [dd| Set item at of {dd} to (item at of {dd}) + share * gate * s * up * (item (base + i) of {dy}).]
-                        Set slope_share to slope_share + slope * gate * s * up.
-                        Let slope_gate be share * slope * up * (s + gate * s * (1.0 - s)).
-                        Let slope_up be share * slope * gate * s.
-                        Repeat for i from 1 to {x.columns}:
-                            Let at be ((e - 1) * {x.columns} + i - 1) * {hidden} + j.
-                            [dg| Set item at of {dg} to (item at of {dg}) + (item (base + i) of {x}) * slope_gate.]
-                            [du| Set item at of {du} to (item at of {du}) + (item (base + i) of {x}) * slope_up.]
-                            [dx| Set item (base + i) of {dx} to (item (base + i) of {dx}) + slope_gate * (item at of {g}) + slope_up * (item at of {u}).]
-                    Push slope_share to slopes.
-                    Set expected to expected + share * slope_share.
-                Repeat for place from 1 to {chosen}:
-                    Let e be item place of taken.
-                    Let slope be (item place of shares) / total * ((item place of slopes) - expected).
-                    Repeat for i from 1 to {x.columns}:
-                        Let at be (i - 1) * {experts} + e.
-                        [dr| Set item at of {dr} to (item at of {dr}) + (item (base + i) of {x}) * slope.]
-                        [dx| Set item (base + i) of {dx} to (item (base + i) of {dx}) + slope * (item at of {r}).]
-        """
-    },
+    expansion=EXPANSION,
+    adjoint={"x r g u d": ADJOINT},
     formula=(
-        "per chosen expert, w its weight, a = x g, c = x u, h = silu(a) ⊙ c:  dh = w dy dᵀ,  da = dh ⊙ c ⊙ silu'(a)\n"
-        "dc = dh ⊙ silu(a),  dg = xᵀ da,  du = xᵀ dc,  dd = w hᵀ dy,  dw = dy·(h d),  dl = w (dw − Σ w dw)\n"
-        "dr = xᵀ dl,  dx = Σ da gᵀ + dc uᵀ + dl rᵀ"
+        "per chosen expert, w its weight, a = x g, c = x u, h = silu(a) ⊙ c:  dh = w dy dᵀ\n"
+        "da = dh ⊙ c ⊙ silu'(a),  dc = dh ⊙ silu(a),  dg = xᵀ da,  du = xᵀ dc,  dd = w hᵀ dy\n"
+        "dw = dy·(h d),  dl = w (dw − Σ w dw),  dr = xᵀ dl,  dx = Σ da gᵀ + dc uᵀ + dl rᵀ"
     ),
     examples=(
         Example(

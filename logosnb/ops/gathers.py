@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, NoGradient, Op, OpError, Operands, require
+from logosnb.ops.op import Array, Example, NoGradient, Op, Operands, OpError, require
 
 
 def row(t: Array, position: int) -> Array:
@@ -117,8 +117,6 @@ ROWS_GATHER = Op(
 
 def argmax(x: Array) -> Array:
     """NaN counts as the largest, as NumPy has it; of equal elements the first."""
-    if x.shape[1] == 0:
-        raise OpError("the rows of {x} are empty, and have no largest element")
     return x.argmax(axis=1).reshape(-1, 1) + 1
 
 
@@ -157,11 +155,12 @@ def set_rows(t: Array, x: Array, position: int) -> Array:
     if not 1 <= position <= len(t) - len(x) + 1:
         last = position + len(x) - 1
         raise OpError(f"rows {position} … {last} are not all in {{t}}, which has {len(t)} rows")
-    result = t.copy()
+    result = t.astype(np.result_type(t, x))  # Real rows stay Real: the run refuses them in an Int t
     result[position - 1 : position - 1 + len(x)] = x
     return result
 
 
+# The expansion reads the last element to be written first: rows past the end are an error before any write.
 # Rows p … of t become x:  dx = those rows of dt,  dt before = dt with those rows zeroed
 SET_ROW = Op(
     name="SetRow",
@@ -172,6 +171,7 @@ SET_ROW = Op(
     kind=("t",),
     writes="t",
     expansion="""
+        Let end be item (({position} + {x.rows} - 1) * {t.columns}) of {t}.
         Repeat for row from 1 to {x.rows}:
             Repeat for column from 1 to {x.columns}:
                 Let k be ({position} + row - 2) * {x.columns} + column.

@@ -71,7 +71,7 @@ def join(a: Array, b: Array, heads: int) -> Array:
     return np.concatenate(halves, axis=2).reshape(a.shape[0], -1)
 
 
-# Per row and head, the head's part of a then its part of b:  da, db = the parts of dy that they became
+# Per row and head, the head's part of a then its part of b:  da, db = the parts of dy they became
 JOIN = Op(
     name="Join",
     phrase="{a} joined with {b} across {heads} heads",
@@ -92,7 +92,8 @@ JOIN = Op(
             Repeat for column from 1 to {wide_a}:
                 Set item (base + column) of {y} to item ((group - 1) * {wide_a} + column) of {a}.
             Repeat for column from 1 to {wide_b}:
-                Set item (base + {wide_a} + column) of {y} to item ((group - 1) * {wide_b} + column) of {b}.
+                Let source be (group - 1) * {wide_b} + column.
+                Set item (base + {wide_a} + column) of {y} to item source of {b}.
     """,
     adjoint={
         "a": """

@@ -7,13 +7,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, NoGradient, Op, Operands, require
-from logosnb.ops.rules import exactly, same_as
+from logosnb.ops.op import Array, Example, NoGradient, Op, Operands, OpError, require
+from logosnb.ops.rules import same_as
+
+HALF = 2**31  # the product of two magnitudes below this is within 64 bits
+EDGES = np.iinfo(np.int64)
+OUTSIDE = "an element of the result is {}, which does not fit into the 64 bits of a tensor of Int"
 
 
 def requantized(x: Array, multiplier: int, shift: int) -> Array:
-    scaled = exactly(np.multiply, x.astype(object), np.array(multiplier, dtype=object))
-    return np.floor_divide(scaled, 2**shift).astype(np.int64)
+    """The product may need more than 64 bits where the shifted result does not."""
+    if abs(multiplier) < HALF and x.min() > -HALF and x.max() < HALF:
+        return (x * multiplier) >> min(shift, 63)
+    return in_64_bits((x.astype(object) * multiplier) >> shift)
+
+
+def in_64_bits(exact: Array) -> Array:
+    """Whole numbers of any size as a tensor of Int holds them; OpError where one does not fit."""
+    for value in exact.flat:
+        if not EDGES.min <= value <= EDGES.max:
+            raise OpError(OUTSIDE.format(value))
+    return exact.astype(np.int64)
 
 
 INT_REQUANT = Op(
@@ -48,12 +62,19 @@ def clamp_shape(s: Operands) -> tuple[int, int]:
     return s.x.rows, s.x.columns
 
 
+def clamped(x: Array, low: int, high: int) -> Array:
+    """A bound past 64 bits bounds nothing from its own side, and cannot be held from the other."""
+    if low > EDGES.max or high < EDGES.min:
+        raise OpError(OUTSIDE.format(low if low > EDGES.max else high))
+    return np.clip(x, max(low, int(EDGES.min)), min(high, int(EDGES.max)))
+
+
 INT_CLAMP = Op(
     name="IntClamp",
     phrase="{x} clamped between {low} and {high}",
     about="Each element, held between two whole numbers.",
     shape=clamp_shape,
-    meaning=lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    meaning=clamped,
     kind="Int",
     integers=("x",),
     expansion="""

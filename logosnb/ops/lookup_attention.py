@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from logosnb.ops.attention import allowed
-from logosnb.ops.op import Array, Example, NoGradient, Op, OpError, Operands, require
-from logosnb.ops.rules import exactly
+from logosnb.ops.integers import in_64_bits
+from logosnb.ops.op import Array, Example, NoGradient, Op, Operands, OpError, require
+from logosnb.ops.rules import LARGEST
 
 
 def lookup_shape(s: Operands) -> tuple[int, int]:
@@ -25,19 +26,33 @@ def lookup_attention(
     q: Array, k: Array, v: Array, lookup: Array, heads: int, shift: int, position: int | None = None
 ) -> Array:
     seen = allowed(len(q), len(k), position, None, None)
+    if not sums_fit(q, k, v, lookup):
+        q, k, v, lookup = (t.astype(object) for t in (q, k, v, lookup))
     queries, keys, values = (t.reshape(len(t), heads, -1) for t in (q, k, v))
-    table = lookup.reshape(-1)
-    y = np.empty((len(q), heads, values.shape[2]), dtype=np.int64)
+    y = np.empty((len(q), heads, values.shape[2]), dtype=q.dtype)
     for head in range(heads):
-        scores = exactly(np.matmul, queries[:, head], keys[:, head].T)
-        hidden = np.iinfo(np.int64).min
-        gaps = np.where(seen, scores, hidden).max(axis=1, keepdims=True) - scores
-        weights = table[np.minimum(gaps >> shift, len(table) - 1) * seen] * seen
+        scores = queries[:, head] @ keys[:, head].T
+        weights = looked_up(scores, seen, lookup.reshape(-1), shift)
         total = weights.sum(axis=1, keepdims=True)
         if (total == 0).any():
             raise OpError("the weights that {lookup} gives a row sum to zero")
-        y[:, head] = exactly(np.matmul, weights, values[:, head]) // total
-    return y.reshape(len(q), -1)
+        y[:, head] = (weights @ values[:, head]) // total
+    return in_64_bits(y).reshape(len(q), -1)
+
+
+def sums_fit(q: Array, k: Array, v: Array, lookup: Array) -> bool:
+    """Whether scores, gaps and weighted sums surely stay within 64 bits; if not, they are summed as
+    Python's integers, as the expansion sums them, and only the result has to fit."""
+    largest = [float(np.abs(t.astype(np.float64)).max()) for t in (q, k, v, lookup)]
+    gap = 2.0 * q.shape[1] * largest[0] * largest[1]
+    return max(gap, len(k) * largest[3] * max(1.0, largest[2])) < LARGEST
+
+
+def looked_up(scores: Array, seen: Array, table: Array, shift: int) -> Array:
+    """Each key's weight, zero where a row does not attend it."""
+    largest = np.where(seen, scores, scores.min()).max(axis=1, keepdims=True)
+    entries = np.minimum((largest - scores) >> min(shift, 63), len(table) - 1)
+    return np.where(seen, table[np.where(seen, entries, 0).astype(np.int64)], 0)
 
 
 LUT_ATTENTION = Op(
@@ -47,8 +62,8 @@ LUT_ATTENTION = Op(
         "shifted right by {shift} [from position {position}]"
     ),
     about=(
-        "In integers: a key's gap is (largest score − score) >> shift, held to the table's last entry; its weight "
-        "is that entry; the result is ⌊Σ weight·v / Σ weight⌋."
+        "In integers: a key's gap is (largest score − score) >> shift, held to the table's last "
+        "entry; its weight is that entry; the result is ⌊Σ weight·v / Σ weight⌋. The sums are exact."
     ),
     shape=lookup_shape,
     meaning=lookup_attention,
@@ -88,7 +103,8 @@ LUT_ATTENTION = Op(
                     Repeat for j from 1 to last:
                         Let from_v be (j - 1) * {v.columns} + (head - 1) * {value_width} + i.
                         Set sum to sum + (item j of weights) * (item from_v of {v}).
-                    Set item ((row - 1) * {y.columns} + (head - 1) * {value_width} + i) of {y} to sum // total.
+                    Let at be (row - 1) * {y.columns} + (head - 1) * {value_width} + i.
+                    Set item at of {y} to sum // total.
     """,
     adjoint=NoGradient(
         "a floored mean of integers, weighted from a table, is a step function of them"

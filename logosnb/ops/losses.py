@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, Op, OpError, Operands, require
+from logosnb.ops.op import Array, Example, Op, Operands, OpError, require
 
 
 def cross_entropy_shape(s: Operands) -> tuple[int, int]:
@@ -16,21 +16,28 @@ def cross_entropy_shape(s: Operands) -> tuple[int, int]:
     return 1, 1
 
 
+def require_classes(classes: Array, columns: int) -> None:
+    """Raise OpError naming the first target that is not a column number, from one."""
+    outside = np.flatnonzero((classes < 1) | (classes > columns))
+    if outside.size:
+        number = int(outside[0])
+        raise OpError(
+            f"{{targets}}: element {number + 1} is {classes[number]}, outside 1 … {columns}, "
+            "the columns of {z}"
+        )
+
+
 def cross_entropy(z: Array, targets: Array) -> Array:
     """Mean of log Σ exp z − z[target]; infinite where every logit of a row is −infinity."""
     classes = targets.reshape(-1)
-    for number, target in enumerate(classes.tolist(), 1):
-        if not 1 <= target <= z.shape[1]:
-            raise OpError(
-                f"{{targets}}: element {number} is {target}, outside 1 … {z.shape[1]}, "
-                "the columns of {z}"
-            )
+    require_classes(classes, z.shape[1])
     largest = z.max(axis=1, initial=-np.inf)
     largest = np.where(np.isneginf(largest), 0.0, largest)
     total = np.log(np.exp(z - largest[:, None]).sum(axis=1))
     chosen = z[np.arange(len(z)), classes - 1] - largest
     losses = np.where(np.isneginf(total), np.inf, total - chosen)
-    return (losses.sum() / np.float64(len(z))).reshape(1, 1)
+    mean: Array = losses.sum(keepdims=True).reshape(1, 1) / len(z)
+    return mean
 
 
 # y = mean over rows of log Σ exp z − z[t]:  dz = dy (softmax z − onehot t) / rows
@@ -38,8 +45,8 @@ CROSS_ENTROPY = Op(
     name="CrossEntropy",
     phrase="cross entropy of {z} with targets {targets}",
     about=(
-        "The mean over rows of log Σ exp z − z[target], the maximum subtracted first. A row whose logits are "
-        "all −infinity has an infinite loss."
+        "The mean over rows of log Σ exp z − z[target], the maximum subtracted first. A row whose "
+        "logits are all −infinity has an infinite loss, with gradient −1/rows at its target."
     ),
     shape=cross_entropy_shape,
     meaning=cross_entropy,
@@ -61,7 +68,7 @@ CROSS_ENTROPY = Op(
                 If column == target:
                     Set chosen to (item (base + column) of {z}) - largest.
             If total == 0.0:
-                Set losses to infinity.
+                Set losses to losses + infinity.
             Otherwise:
                 Set losses to losses + log(total) - chosen.
         Set item 1 of {y} to losses / {z.rows}.

@@ -22,7 +22,8 @@ def groups(s: Operands) -> dict[str, int]:
 
 
 def normalised(*rows: str) -> Callable[[Operands], Shape]:
-    """The shape rule: heads divide the columns, `r` is like x, each of `rows` is one row as wide as a part."""
+    """The shape rule: heads divide the columns, `r` is like x, and each of `rows` is one row, as
+    wide as a part."""
 
     def shape(s: Operands) -> Shape:
         require(s.x.columns % s.heads == 0, "the heads must divide the columns of {x}", "x")
@@ -48,7 +49,8 @@ def softmax(x: Array) -> Array:
     largest = x.max(axis=1, keepdims=True, initial=-np.inf)
     raised = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
     total = raised.sum(axis=1, keepdims=True)
-    return np.where(total == 0, 0.0, raised / np.where(total == 0, 1.0, total))
+    weights: Array = raised / np.where(total == 0, 1.0, total)
+    return weights
 
 
 # y = eˣ / Σ eˣ a row:  dx = y ⊙ (dy − Σ dy ⊙ y)
@@ -115,16 +117,23 @@ def rmsnorm(
     x: Array, epsilon: float, heads: int, r: Array | None = None, w: Array | None = None
 ) -> Array:
     u = parts(x if r is None else x + r, heads)
-    scaled = u / np.sqrt((u * u).mean(axis=1, keepdims=True) + epsilon)
+    scaled: Array = u / np.sqrt((u * u).mean(axis=1, keepdims=True) + epsilon)
     return (scaled if w is None else scaled * w).reshape(x.shape)
 
 
 # u = x + r;  q = 1/√(mean u² + ε);  y = u q w:
-#   dx = dr = q (w ⊙ dy) − q³/n u Σ w ⊙ dy ⊙ u,  dw = Σ rows dy ⊙ u q
+#   with z = u q, g = dy ⊙ w:  dx = dr = q (g − z mean(g ⊙ z)),  dw = Σ rows dy ⊙ z
+# No q³, which is 0 or ∞ long before q is.
 RMSNORM = Op(
     name="RmsNorm",
-    phrase="rmsnorm of {x} [with residual {r}] [and weight {w}] [and epsilon {epsilon}] [across {heads} heads]",
-    about="u / √(mean u² + ε) ⊙ w a row, u = x + r; ε stands inside the root. With heads, a head's part is the row.",
+    phrase=(
+        "rmsnorm of {x} [with residual {r}] [and weight {w}] [and epsilon {epsilon}] "
+        "[across {heads} heads]"
+    ),
+    about=(
+        "u / √(mean u² + ε) ⊙ w a row, u = x + r; ε stands inside the root. "
+        "With heads, a head's part is the row."
+    ),
     shape=normalised("w"),
     meaning=rmsnorm,
     defaults={"epsilon": 1e-5, "heads": 1},
@@ -146,29 +155,35 @@ RMSNORM = Op(
     """,
     adjoint={
         "x w": """
-            Let {dx} be a {x.rows} by {x.columns} tensor of Real.
+            [dx| Let {dx} be a {x.rows} by {x.columns} tensor of Real.]
             [dw| Let {dw} be a {w.rows} by {w.columns} tensor of Real.]
             Repeat for group from 1 to {groups}:
                 Let base be (group - 1) * {width}.
                 Let mutable squares be 0.0.
-                Let mutable total be 0.0.
                 Repeat for column from 1 to {width}:
                     Let k be base + column.
                     Let u be (item k of {x})[r| + (item k of {r})].
                     Set squares to squares + u * u.
-                    Set total to total + u * (item k of {dy})[w| * (item column of {w})].
                 Let q be 1.0 / sqrt(squares / {width} + {epsilon}).
+                [dx| Let mutable total_gz be 0.0.
                 Repeat for column from 1 to {width}:
                     Let k be base + column.
                     Let u be (item k of {x})[r| + (item k of {r})].
-                    Set item k of {dx} to q * (item k of {dy})[w| * (item column of {w})] - q * q * q / {width} * u * total.
-                    [dw| Set item column of {dw} to (item column of {dw}) + (item k of {dy}) * u * q.]
+                    Let g be (item k of {dy})[w| * (item column of {w})].
+                    Set total_gz to total_gz + g * u * q.]
+                Repeat for column from 1 to {width}:
+                    Let k be base + column.
+                    Let u be (item k of {x})[r| + (item k of {r})].
+                    Let z be u * q.
+                    [dx| Let g be (item k of {dy})[w| * (item column of {w})].]
+                    [dx| Set item k of {dx} to q * (g - z * total_gz / {width}).]
+                    [dw| Set item column of {dw} to (item column of {dw}) + (item k of {dy}) * z.]
         """,
         "r": "{dx}",
     },
     formula=(
-        "u = x + r,  q = 1/√(mean u² + ε),  dx = dr = q (w ⊙ dy) − q³/n u Σ w ⊙ dy ⊙ u\n"
-        "dw = Σ rows dy ⊙ u q"
+        "u = x + r,  q = 1/√(mean u² + ε),  z = u q,  g = dy ⊙ w,  dx = dr = q (g − z mean(g ⊙ z))\n"
+        "dw = Σ rows dy ⊙ z"
     ),
     examples=(
         Example(
@@ -199,7 +214,7 @@ def layernorm(
 ) -> Array:
     rows = parts(x, heads)
     centred = rows - rows.mean(axis=1, keepdims=True)
-    y = centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + epsilon)
+    y: Array = centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + epsilon)
     y = y if w is None else y * w
     return (y if b is None else y + b).reshape(x.shape)
 
@@ -208,7 +223,10 @@ def layernorm(
 #   dx = q (g − mean g − z mean(g ⊙ z)),  dw = Σ rows dy ⊙ z,  db = Σ rows dy
 LAYERNORM = Op(
     name="LayerNorm",
-    phrase="layernorm of {x} [with weight {w}] [and bias {b}] [and epsilon {epsilon}] [across {heads} heads]",
+    phrase=(
+        "layernorm of {x} [with weight {w}] [and bias {b}] [and epsilon {epsilon}] "
+        "[across {heads} heads]"
+    ),
     about="(x − μ) / √(var + ε) ⊙ w + b a row, population variance; ε stands inside the root.",
     shape=normalised("w", "b"),
     meaning=layernorm,
@@ -246,18 +264,18 @@ LAYERNORM = Op(
                     Let centred be (item (base + column) of {x}) - mean.
                     Set squares to squares + centred * centred.
                 Let q be 1.0 / sqrt(squares / {width} + {epsilon}).
-                Let mutable total_g be 0.0.
+                [dx| Let mutable total_g be 0.0.
                 Let mutable total_gz be 0.0.
                 Repeat for column from 1 to {width}:
                     Let k be base + column.
                     Let z be ((item k of {x}) - mean) * q.
                     Let g be (item k of {dy})[w| * (item column of {w})].
                     Set total_g to total_g + g.
-                    Set total_gz to total_gz + g * z.
+                    Set total_gz to total_gz + g * z.]
                 Repeat for column from 1 to {width}:
                     Let k be base + column.
                     Let z be ((item k of {x}) - mean) * q.
-                    Let g be (item k of {dy})[w| * (item column of {w})].
+                    [dx| Let g be (item k of {dy})[w| * (item column of {w})].]
                     [dx| Set item k of {dx} to q * (g - total_g / {width} - z * total_gz / {width}).]
                     [dw| Set item column of {dw} to (item column of {dw}) + (item k of {dy}) * z.]
         """,
@@ -295,10 +313,11 @@ LAYERNORM = Op(
 
 def l2norm(x: Array, epsilon: float, heads: int) -> Array:
     rows = parts(x, heads)
-    return (rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True) + epsilon)).reshape(x.shape)
+    y: Array = rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True) + epsilon)
+    return y.reshape(x.shape)
 
 
-# n = √(Σ x² + ε);  y = x/n:  dx = dy/n − x (Σ dy ⊙ x)/n³
+# n = √(Σ x² + ε);  y = x/n:  dx = (dy − y Σ dy ⊙ y)/n.  No n³, which is 0 or ∞ long before n is.
 L2NORM = Op(
     name="L2Norm",
     phrase="l2norm of {x} [with epsilon {epsilon}] [across {heads} heads]",
@@ -332,10 +351,10 @@ L2NORM = Op(
                 Let n be sqrt(squares + {epsilon}).
                 Repeat for column from 1 to {width}:
                     Let k be base + column.
-                    Set item k of {dx} to (item k of {dy}) / n - (item k of {x}) * total / (n * n * n).
+                    Set item k of {dx} to ((item k of {dy}) - (item k of {x}) / n * (total / n)) / n.
         """
     },
-    formula="n = √(Σ x² + ε),  dx = dy/n − x (Σ dy ⊙ x)/n³",
+    formula="n = √(Σ x² + ε),  y = x/n,  dx = (dy − y Σ dy ⊙ y)/n",
     examples=(
         Example(
             "Let y be l2norm of x with epsilon 11.0.",

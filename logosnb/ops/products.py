@@ -109,7 +109,8 @@ HEAD_MATMUL = Op(
                     Repeat for j from 1 to {out}:
                         Let at be (row - 1) * {y.columns} + (head - 1) * {out} + j.
                         Let from_w be ((head - 1) * {in} + i - 1) * {out} + j.
-                        Set item at of {y} to (item at of {y}) + (item from_x of {x}) * (item from_w of {w}).
+                        Let term be (item from_x of {x}) * (item from_w of {w}).
+                        Set item at of {y} to (item at of {y}) + term.
     """,
     adjoint={
         "x w": """
@@ -188,12 +189,12 @@ MLP = Op(
             [dv| Let active be leaky square of hidden.]
             [dv| Let t_active be transpose of active.]
             [dv| Let {dv} be t_active matmul {dy}.]
-            Let t_{v} be transpose of {v}.
+            [dx or dw or db| Let t_{v} be transpose of {v}.
             Let g_active be {dy} matmul t_{v}.
             Let g_hidden be a {x.rows} by {w.columns} tensor of Real.
             Repeat for k from 1 to {hidden_size}:
                 Let h be item k of hidden.
-                Set item k of g_hidden to (item k of g_active) * max(0.5 * h, 2.0 * h).
+                Set item k of g_hidden to (item k of g_active) * max(0.5 * h, 2.0 * h).]
             [dx| Let t_{w} be transpose of {w}.]
             [dx| Let {dx} be g_hidden matmul t_{w}.]
             [dw| Let t_{x} be transpose of {x}.]
@@ -232,8 +233,9 @@ MLP = Op(
             "Let y be mlp of x with up w and bias b and down v.",
             {"x": [[-2]], "w": [[1]], "b": [[0]], "v": [[3]]},
             [[3]],
-            [[1]],
-            {"x": [[-3]], "w": [[6]], "b": [[-3]], "v": [[1]]},
+            [[2]],
+            {"x": [[-6]], "w": [[12]], "b": [[-6]], "v": [[2]]},
+            note="h = −2, so the leaky square is 1 and its slope −1: dh = 2·3·(−1).",
         ),
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from logosnb.ops.op import NOT_DERIVED, Array, Example, Op, Operands, require
+from logosnb.ops.op import Array, Example, Op, Operands, require
 
 
 def decay_shape(s: Operands) -> tuple[int, int]:
@@ -21,6 +21,19 @@ def decay_shape(s: Operands) -> tuple[int, int]:
 def softplus(x: Array) -> Array:
     """log(1 + eˣ), without overflow."""
     return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def softplus_lines(margin: int) -> str:
+    """LOGOS that binds p to softplus of x; log(u) e / (u − 1) is log(1 + e) without the error of u = 1 + e."""
+    lines = (
+        "Let e be exp(-abs(x)).",
+        "Let u be 1.0 + e.",
+        "Let mutable p be e.",
+        "If u > 1.0:",
+        "    Set p to log(u) * (e / (u - 1.0)).",
+        "Set p to p + max(x, 0.0).",
+    )
+    return "\n".join(" " * margin + line for line in lines)
 
 
 # y = exp(−eʳ p), p = softplus(a + d); p' = σ(a + d):
@@ -37,7 +50,9 @@ DECAY = Op(
             Repeat for column from 1 to {a.columns}:
                 Let k be (row - 1) * {a.columns} + column.
                 Let x be (item k of {a}) + (item column of {d}).
-                Let p be max(x, 0.0) + log(1.0 + exp(-abs(x))).
+"""
+    + softplus_lines(16)
+    + """
                 Set item k of {y} to exp(-exp(item column of {r}) * p).
     """,
     adjoint={
@@ -53,8 +68,10 @@ DECAY = Op(
                     Let slope_x be slope / (1.0 + exp(-x)).
                     [da| Set item k of {da} to slope_x.]
                     [dd| Set item column of {dd} to (item column of {dd}) + slope_x.]
-                    [dr| Let p be max(x, 0.0) + log(1.0 + exp(-abs(x))).]
-                    [dr| Set item column of {dr} to (item column of {dr}) + slope * p.]
+                    [dr| """
+        + softplus_lines(20)
+        + """
+                    Set item column of {dr} to (item column of {dr}) + slope * p.]
         """
     },
     formula="p = softplus(a + d),  da = −dy y eʳ σ(a + d),  dd = Σ rows da,  dr = −Σ rows dy y eʳ p",
@@ -96,8 +113,8 @@ CAUSAL_CONV = Op(
     name="CausalConv",
     phrase="causal convolution of {x} with kernel {w} [and state {s}]",
     about=(
-        "Each column convolved with its own kernel, the last tap on the row itself. Rows before the first are "
-        "zero, or the K − 1 rows of the state."
+        "Each column convolved with its own kernel, the last tap on the row itself. Rows before the "
+        "first are zero, or the K − 1 rows of the state."
     ),
     shape=convolution_shape,
     meaning=causal_convolution,
@@ -127,17 +144,23 @@ CAUSAL_CONV = Op(
                     Repeat for j from 1 to {w.columns}:
                         Let source be row - {w.columns} + j.
                         Let at_w be (column - 1) * {w.columns} + j.
+                        Let weight be item at_w of {w}.
                         If source >= 1:
                             Let at_x be (source - 1) * {x.columns} + column.
-                            [dx| Set item at_x of {dx} to (item at_x of {dx}) + slope * (item at_w of {w}).]
-                            [dw| Set item at_w of {dw} to (item at_w of {dw}) + slope * (item at_x of {x}).]
+                            [dx| Set item at_x of {dx} to (item at_x of {dx}) + slope * weight.]
+                            [dw| Let value be item at_x of {x}.]
+                            [dw| Set item at_w of {dw} to (item at_w of {dw}) + slope * value.]
                         [s| Otherwise:
                             Let at_s be (source + {w.columns} - 2) * {x.columns} + column.
-                            [ds| Set item at_s of {ds} to (item at_s of {ds}) + slope * (item at_w of {w}).]
-                            [dw| Set item at_w of {dw} to (item at_w of {dw}) + slope * (item at_s of {s}).]]
+                            [ds| Set item at_s of {ds} to (item at_s of {ds}) + slope * weight.]
+                            [dw| Let value be item at_s of {s}.]
+                            [dw| Set item at_w of {dw} to (item at_w of {dw}) + slope * value.]]
         """
     },
-    formula="dx[t − K + j] += w[j] dy[t],  dw[j] += x[t − K + j] dy[t],  ds as dx, for the rows before the first",
+    formula=(
+        "dx[t − K + j] += w[j] dy[t],  dw[j] += x[t − K + j] dy[t]\n"
+        "ds as dx, for the rows before the first"
+    ),
     examples=(
         Example(
             "Let y be causal convolution of x with kernel w.",
@@ -191,6 +214,71 @@ def gated_delta(
     return y.reshape(len(q), -1)
 
 
+# A column of a head's state depends on no other, so each is followed on its own: forward, its states
+# kept one after another (`states`, the first the state given), then backward with `slopes`, its dS.
+DELTA_ADJOINT = """
+[dq| Let {dq} be a {q.rows} by {q.columns} tensor of Real.]
+[dk| Let {dk} be a {k.rows} by {k.columns} tensor of Real.]
+[dv| Let {dv} be a {v.rows} by {v.columns} tensor of Real.]
+[dd| Let {dd} be a {d.rows} by {d.columns} tensor of Real.]
+[db| Let {db} be a {b.rows} by {b.columns} tensor of Real.]
+[ds| Let {ds} be a {s.rows} by {s.columns} tensor of Real.]
+Repeat for head from 1 to {heads}:
+    Repeat for j from 1 to {value_width}:
+        Let states be a new Seq of Real.
+        Let slopes be a new Seq of Real.
+        Let errors be a new Seq of Real.
+        Repeat for i from 1 to {width}:
+            Push 0.0 to slopes.
+            [s| Push item (((head - 1) * {width} + i - 1) * {value_width} + j) of {s} to states.]
+            [!s| Push 0.0 to states.]
+        Repeat for row from 1 to {q.rows}:
+            Let at_gate be (row - 1) * {heads} + head.
+            Let at_v be (row - 1) * {v.columns} + (head - 1) * {value_width} + j.
+            Let base be (row - 1) * {q.columns} + (head - 1) * {width}.
+            Let before be (row - 1) * {width}.
+            Let gate be item at_gate of {d}.
+            Let mutable error be item at_v of {v}.
+            Repeat for i from 1 to {width}:
+                Set error to error - gate * (item (before + i) of states) * (item (base + i) of {k}).
+            Push error to errors.
+            Let update be (item at_gate of {b}) * error.
+            Repeat for i from 1 to {width}:
+                Let decayed be gate * (item (before + i) of states).
+                Push decayed + (item (base + i) of {k}) * update to states.
+        Repeat for back from 1 to {q.rows}:
+            Let row be {q.rows} + 1 - back.
+            Let at_gate be (row - 1) * {heads} + head.
+            Let at_v be (row - 1) * {v.columns} + (head - 1) * {value_width} + j.
+            Let base be (row - 1) * {q.columns} + (head - 1) * {width}.
+            Let before be (row - 1) * {width}.
+            Let gate be item at_gate of {d}.
+            Let beta be item at_gate of {b}.
+            Let slope_y be item at_v of {dy}.
+            Let mutable slope_update be 0.0.
+            Repeat for i from 1 to {width}:
+                Let at be base + i.
+                [dq| Let state be item (before + {width} + i) of states.]
+                [dq| Set item at of {dq} to (item at of {dq}) + state * slope_y.]
+                Set item i of slopes to (item i of slopes) + (item at of {q}) * slope_y.
+                Set slope_update to slope_update + (item i of slopes) * (item at of {k}).
+            [dv| Set item at_v of {dv} to beta * slope_update.]
+            [db| Let slope_beta be slope_update * (item row of errors).]
+            [db| Set item at_gate of {db} to (item at_gate of {db}) + slope_beta.]
+            Repeat for i from 1 to {width}:
+                Let at be base + i.
+                Let state be item (before + i) of states.
+                [dk| Let through_update be (item i of slopes) * beta * (item row of errors).]
+                [dk| Let through_read be beta * slope_update * gate * state.]
+                [dk| Set item at of {dk} to (item at of {dk}) + through_update - through_read.]
+                Let slope be (item i of slopes) - beta * slope_update * (item at of {k}).
+                [dd| Set item at_gate of {dd} to (item at_gate of {dd}) + slope * state.]
+                Set item i of slopes to gate * slope.
+        [ds| Repeat for i from 1 to {width}:
+            Let at be ((head - 1) * {width} + i - 1) * {value_width} + j.
+            Set item at of {ds} to item i of slopes.]
+"""
+
 GATED_DELTA = Op(
     name="GatedDelta",
     phrase=(
@@ -198,8 +286,8 @@ GATED_DELTA = Op(
         "across {heads} heads"
     ),
     about=(
-        "Per head a state S, zero or given: for each row S ← d S; u = b (v − Sᵀk); S ← S + k uᵀ; y = Sᵀq. The last "
-        "state is not a result."
+        "Per head a state S, zero or given: for each row S ← d S; u = b (v − Sᵀk); S ← S + k uᵀ; "
+        "y = Sᵀq. The last state is not a result. The backward pass keeps a state a row."
     ),
     shape=delta_shape,
     meaning=gated_delta,
@@ -224,11 +312,17 @@ GATED_DELTA = Op(
                     Let update be beta * ((item at_v of {v}) - read).
                     Repeat for i from 1 to {width}:
                         Let at be ((head - 1) * {width} + i - 1) * {value_width} + j.
-                        Set item at of memory to (item at of memory) + (item (base_q + i) of {k}) * update.
-                        Set item at_v of {y} to (item at_v of {y}) + (item at of memory) * (item (base_q + i) of {q}).
+                        Let written be (item (base_q + i) of {k}) * update.
+                        Set item at of memory to (item at of memory) + written.
+                        Let part be (item at of memory) * (item (base_q + i) of {q}).
+                        Set item at_v of {y} to (item at_v of {y}) + part.
     """,
-    adjoint=NOT_DERIVED,
-    formula="not derived yet",
+    adjoint={"q k v d b s": DELTA_ADJOINT},
+    formula=(
+        "G = d S₋₁,  e = v − Gᵀk,  u = b e,  S = G + k uᵀ,  y = Sᵀq;  from the last row to the first, A = dS:\n"
+        "A += q dyᵀ,  dq = S dy,  du = Aᵀk,  dv = b du,  db = du·e,  dk = A u − b G du\n"
+        "dG = A − b k duᵀ,  dd = Σ dG ⊙ S₋₁,  dS₋₁ = d dG,  ds = dS before the first row"
+    ),
     examples=(
         Example(
             "Let y be gated delta of q and k and v with decay d and beta b across 1 head.",
@@ -237,16 +331,26 @@ GATED_DELTA = Op(
                 "k": [[1], [1]],
                 "v": [[4], [6]],
                 "d": [[1], [0.5]],
-                "b": [[0.5], [1]],
+                "b": [[0.5], [0.5]],
             },
-            [[2], [6]],
-            note="S = 2 after the first row; then 1, u = 6 − 1 = 5, S = 6.",
+            [[2], [3.5]],
+            [[1], [2]],
+            {
+                "q": [[2], [7]],
+                "k": [[3], [4]],
+                "v": [[0.75], [1]],
+                "d": [[0], [2]],
+                "b": [[6], [10]],
+            },
+            note="S = 2 after the first row; then G = 1, u = (6 − 1)/2, S = 3.5. Back: A = 2, then 1.5.",
         ),
         Example(
             "Let y be gated delta of q and k and v with decay d and beta b and state s across 1 head.",
             {"q": [[2]], "k": [[1]], "v": [[4]], "d": [[0.5]], "b": [[0.5]], "s": [[4]]},
             [[6]],
-            note="S = 2, u = (4 − 2)/2 = 1, S = 3, y = 6.",
+            [[2]],
+            {"q": [[6]], "k": [[0]], "v": [[2]], "d": [[8]], "b": [[8]], "s": [[1]]},
+            note="G = 2, u = (4 − 2)/2 = 1, S = 3, y = 6. Back: A = 4, du = 4, dG = 4 − 2.",
         ),
     ),
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, Op, OpError, Operands, require
+from logosnb.ops.op import Array, Example, Op, Operands, OpError, require
 
 
 def rope_shape(s: Operands) -> tuple[int, int]:
@@ -30,7 +30,7 @@ def head_width(s: Operands) -> int:
 
 def table_rows(table: Array, count: int, position: int | None) -> Array:
     """The table's row for each row of q: the only one, or row r, or p + r − 1."""
-    if len(table) == 1 and position is None:
+    if len(table) == 1:
         return np.repeat(table, count, axis=0)
     first = 1 if position is None else position
     if first < 1:
@@ -56,12 +56,11 @@ def rope(
 
 def sizes(s: Operands) -> dict[str, int]:
     width = head_width(s)
-    one_row = s.c.rows == 1 and s.position is None
     return {
         "half": s.c.columns,
         "width": width,
         "groups": s.q.columns // width,
-        "step": 0 if one_row else s.c.columns,
+        "step": 0 if s.c.rows == 1 else s.c.columns,
     }
 
 
@@ -81,8 +80,9 @@ ROPE = Op(
     name="Rope",
     phrase="rope of {q} with cos {c} and sin {s} [from position {position}] [across {heads} heads]",
     about=(
-        "Per head, pairs (i, i + half) turned: y_i = q_i c_i − q_{i+half} s_i, y_{i+half} = q_{i+half} c_i + q_i s_i. "
-        "Columns past 2·half pass through. A one-row table serves every row; else row r uses row r, or p + r − 1."
+        "Per head, pairs (i, i + half) turned: y_i = q_i c_i − q_{i+half} s_i, "
+        "y_{i+half} = q_{i+half} c_i + q_i s_i. Columns past 2·half pass through. A one-row table "
+        "serves every row, whatever the position; else row r uses table row r, or p + r − 1."
     ),
     shape=rope_shape,
     meaning=rope,
@@ -102,8 +102,9 @@ ROPE = Op(
     adjoint={
         "q": """
             Let minus_{s} be {s} scaled by -1.
-            Let {dq} be rope of {dy} with cos {c} and sin minus_{s}[position| from position {position}][heads| across {heads} heads].
-        """,
+"""
+        "            Let {dq} be rope of {dy} with cos {c} and sin minus_{s}"
+        "[position| from position {position}][heads| across {heads} heads].",
         "c s": """
             [dc| Let {dc} be a {c.rows} by {c.columns} tensor of Real.]
             [ds| Let {ds} be a {s.rows} by {s.columns} tensor of Real.]
@@ -112,8 +113,11 @@ ROPE = Op(
         + """
                         Let slope_first be item (base + i) of {dy}.
                         Let slope_second be item (base + {half} + i) of {dy}.
-                        [dc| Set item (angles + i) of {dc} to (item (angles + i) of {dc}) + slope_first * first + slope_second * second.]
-                        [ds| Set item (angles + i) of {ds} to (item (angles + i) of {ds}) + slope_second * first - slope_first * second.]
+                        Let at be angles + i.
+                        [dc| Let slope_c be slope_first * first + slope_second * second.]
+                        [dc| Set item at of {dc} to (item at of {dc}) + slope_c.]
+                        [ds| Let slope_s be slope_second * first - slope_first * second.]
+                        [ds| Set item at of {ds} to (item at of {ds}) + slope_s.]
         """,
     },
     formula=(
@@ -135,7 +139,7 @@ ROPE = Op(
             [[-2, 1, 9, -4, 3, 9]],
             [[1, 0, 5, 0, 1, 7]],
             {"q": [[0, -1, 5, 1, 0, 7]], "c": [[0], [5]], "s": [[0], [1]]},
-            note="Each head is three wide: a pair, and a column that passes through. Row 1 uses table row 2.",
+            note="A head is three wide: a pair, and a column that passes. Row 1 uses table row 2.",
         ),
         Example(
             "Let y be rope of q with cos c and sin s.",
@@ -143,6 +147,14 @@ ROPE = Op(
             [[-2, 1], [3, 4]],
             [[1, 10], [100, 1000]],
             {"q": [[10, -1], [100, 1000]], "c": [[21], [4300]], "s": [[8], [2600]]},
+        ),
+        Example(
+            "Let y be rope of q with cos c and sin s from position 7.",
+            {"q": [[1, 2], [3, 4]], "c": [[0]], "s": [[1]]},
+            [[-2, 1], [-4, 3]],
+            [[1, 10], [100, 1000]],
+            {"q": [[10, -1], [1000, -100]], "c": [[4321]], "s": [[2608]]},
+            note="One table row serves every row: its gradient sums over both.",
         ),
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from logosnb.ops.op import Array, OpError, Operands, Shape, require
+from logosnb.ops.op import Array, Operands, OpError, Shape, require
 
 LARGEST = 2.0**62  # a float estimate below this is surely within 64 bits
 
@@ -50,15 +50,25 @@ def divides(parts: int, size: int, reason: str, hole: str) -> None:
     require(size % parts == 0, reason, hole)
 
 
-def exactly(compute: Callable[..., Array], *operands: Array) -> Array:
+def exactly(
+    compute: Callable[..., Array], *operands: Array, bound: Callable[..., Array] | None = None
+) -> Array:
     """Integer arithmetic in 64 bits; where the result may not fit it is computed exactly, and refused
-    if it does not."""
+    if it does not.
+
+    bound: what, of the operands' magnitudes, no result exceeds in magnitude; `compute` itself where
+    left out, which is right for sums and products, and wrong for a difference.
+    """
     if any(operand.dtype.kind == "f" for operand in operands):
         return compute(*operands)
-    bound = np.abs(compute(*(np.abs(operand.astype(np.float64)) for operand in operands)))
-    if bound.size == 0 or bound.max() < LARGEST:
+    most = (bound or compute)(*(np.abs(operand.astype(np.float64)) for operand in operands))
+    if most.size == 0 or most.max() < LARGEST:
         return compute(*operands)
     exact = compute(*(operand.astype(object) for operand in operands))
-    if max(abs(value) for value in exact.flat) >= 2**63:
-        raise OpError("a result does not fit into the 64 bits of a tensor of Int")
+    for value in exact.flat:
+        if not -(2**63) <= value < 2**63:
+            raise OpError(
+                f"an element of the result is {value}, which does not fit into the 64 bits of a "
+                "tensor of Int"
+            )
     return exact.astype(np.int64)

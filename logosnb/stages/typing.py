@@ -7,7 +7,7 @@ The types are those of `language.tree`, with three more: `Number` (an Int or a R
 `Any`, and `Nothing` (no value yet: the elements of `[]`). A tensor's type has its kind as element,
 `Number` where a parameter may be either. A name has one type in its section, the join of all that
 is bound to it, wherever in the section that stands; a type that the program gives it (`Let x: Real
-be 5.`, `a new Seq of Real`, a parameter) holds for all of these, and what is bound is converted.
+be 5.`, `a new Seq of Real`, a tensor, a parameter) holds for all of these, and what is bound is converted.
 """
 
 from __future__ import annotations
@@ -181,14 +181,19 @@ def _fixed(
 ) -> dict[str, Type]:
     """The types that the text gives to names, where it gives each one only."""
     given = [(parameter.name, parameter.type) for parameter in parameters]
+    tensors: list[tuple[str, Type]] = []
     for node in everything(statements):
         if isinstance(node, tree.Let) and node.type is not None:
             given.append((node.name, node.type))
         elif isinstance(node, tree.Let) and isinstance(node.value, tree.NewSeq):
             given.append((node.name, Type("Seq", node.value.element)))
+        elif isinstance(node, tree.Declare):
+            tensors.append((node.name, tensor(node.kind)))
+        elif isinstance(node, Stage) and node.definition.writes is None:
+            tensors.append((node.out, tensor(node.kind)))
     every: dict[str, set[Type]] = {}
-    for name, written in given:
-        every.setdefault(name, set()).add(declared(written))
+    for name, type_ in [*((name, declared(written)) for name, written in given), *tensors]:
+        every.setdefault(name, set()).add(type_)
     return {name: next(iter(types)) for name, types in every.items() if len(types) == 1}
 
 

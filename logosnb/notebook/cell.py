@@ -1,0 +1,160 @@
+"""A `%%logos` cell, run: its text, options and the notebook's variables to a Session.
+
+In: text, `Options`, variables. Out: a `Session`, or a LogosError. May not know: IPython.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from logosnb.checking import Report, check
+from logosnb.gradient.backward import backward
+from logosnb.inputs import Array, missing_sentence, prepared
+from logosnb.language.errors import InputError, LocatedError
+from logosnb.language.words import closest
+from logosnb.notebook.options import Options
+from logosnb.notebook.session import Session
+from logosnb.running import Gradients, grad, real_inputs, run
+from logosnb.stages.program import Program
+from logosnb.stages.resolve import parse
+
+Variables = Mapping[str, Any]
+Say = Callable[[str], None]
+
+
+def run_cell(
+    text: str, first_line: int, options: Options, variables: Variables, say: Say
+) -> Session:
+    """Parse, run, and what the options ask for besides. say: called with each line to print."""
+    program = parse(text, first_line)
+    inputs = inputs_for(program, options, variables)
+    if options.grad is None:
+        result = run(program, inputs, backend=options.backend, dtype=options.dtype, show=say)
+        return Session(program, inputs, result, draw=options.graph, name=options.name)
+    try:
+        gradients = gradients_for(program, inputs, options, variables, say)
+    except LocatedError as error:
+        raise at_own_line(error, program) from None
+    session = Session(
+        program,
+        inputs,
+        gradients.result,
+        options.grad,
+        gradients,
+        None,
+        options.graph,
+        options.name,
+    )
+    return replace(session, report=_checked(session, options, say)) if options.check else session
+
+
+def at_own_line(error: LocatedError, program: Program) -> LocatedError:
+    """The error at the cell's own line.
+
+    The derived pass stands at the end of Main, so the functions that follow Main run further down than
+    the cell has them; from the end of the text they are where they were.
+    """
+    own, joined = program.source.rstrip().splitlines(), error.source.rstrip().splitlines()
+    index = error.line - error.first_line
+    moved = index - (len(joined) - len(own))
+    if moved < 0 or not program.tree.main or own == joined:
+        return error
+    if moved + program.first_line <= program.tree.main[-1].position.end_line:
+        return error
+    shift = moved - index
+    at = error.position
+    place = replace(at, line=at.line + shift, end_line=at.end_line + shift)
+    return type(error)(error.message, place, program.source, program.first_line)
+
+
+# ---- inputs -----------------------------------------------------------------------------------
+
+
+def inputs_for(program: Program, options: Options, variables: Variables) -> dict[str, Array]:
+    """Copies of the variables that the program declares, as its tensors.
+
+    A variable of an input's name must do, whatever it is. A tensor that the program may fill itself
+    is taken from the notebook where a variable of its name is an array or a list.
+    """
+    wanted = required(program, options)
+    missing = [program.declared[name] for name in wanted if name not in variables]
+    if missing:
+        raise InputError(missing_sentence(missing))
+    optional = [n for n in program.declared if n not in wanted and array_like(variables.get(n))]
+    given = prepared(program, {name: variables[name] for name in [*wanted, *optional]})
+    return {name: np.array(array) for name, array in given.items()}
+
+
+def required(program: Program, options: Options) -> list[str]:
+    """The inputs, and the cotangent where the program declares it."""
+    own = [options.cotangent] if options.cotangent in program.declared else []
+    return list(dict.fromkeys([*program.inputs, *(name for name in own if name)]))
+
+
+def array_like(value: Any) -> bool:
+    """Whether a variable looks like a tensor: an array of any library, a number, a list."""
+    return hasattr(value, "__array__") or isinstance(value, list | tuple | int | float)
+
+
+# ---- gradients --------------------------------------------------------------------------------
+
+
+def gradients_for(
+    program: Program, inputs: Mapping[str, Array], options: Options, variables: Variables, say: Say
+) -> Gradients:
+    """The gradient that the options ask for; its cotangent is the program's own tensor or a variable."""
+    output, name = str(options.grad), options.cotangent
+    if name is not None and name in program.declared:
+        return _with_own_cotangent(program, inputs, output, name, options, say)
+    cotangent = None if name is None else _variable(name, variables)
+    return grad(
+        program,
+        inputs,
+        of=output,
+        wrt=options.wrt,
+        cotangent=cotangent,
+        backend=options.backend,
+        dtype=options.dtype,
+        show=say,
+    )
+
+
+def _with_own_cotangent(
+    program: Program,
+    inputs: Mapping[str, Array],
+    output: str,
+    name: str,
+    options: Options,
+    say: Say,
+) -> Gradients:
+    inputs_but_it = [tensor for tensor in real_inputs(program) if tensor != name]
+    derived = backward(program, output, name, options.wrt or inputs_but_it)
+    result = run(derived.program, inputs, backend=options.backend, dtype=options.dtype, show=say)
+    grads = {tensor: np.array(result[gradient]) for tensor, gradient in derived.grads.items()}
+    return Gradients(np.array(result[output]), grads, derived, result)
+
+
+def _variable(name: str, variables: Variables) -> Any:
+    if name not in variables:
+        public = [v for v in variables if not v.startswith("_")]
+        near = closest(name, public)
+        hint = f"; did you mean `{near}`?" if near else ""
+        raise InputError(f"the cotangent `{name}` is no variable of this notebook{hint}")
+    return variables[name]
+
+
+def _checked(session: Session, options: Options, say: Say) -> Report:
+    """The check runs long on large programs, so it says that it has begun."""
+    if not options.quiet:
+        say(f"checking the gradient of {session.of} against central differences …")
+    return check(
+        session.program,
+        session.inputs,
+        of=str(session.of),
+        wrt=tuple(session.grads),
+        backends=(options.backend,),
+    )

@@ -1,0 +1,102 @@
+"""What a `%%logos` cell leaves: a snapshot of its program, inputs, values and gradients.
+
+In: what the cell ran. Out: a `Session`, which shows its view again wherever it stands last in a cell.
+May not know: magics, options.
+
+Each run of a cell makes a new one. Nothing is shared with an earlier one, so that cells run again or out
+of order never add up and never mix the values of one program with the gradients of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from logosnb.checking import Report
+from logosnb.gradient.backward import Backward
+from logosnb.inputs import Array
+from logosnb.language.errors import LogosError
+from logosnb.language.words import closest
+from logosnb.notebook.views.page import Page
+from logosnb.running import Gradients, Result
+from logosnb.stages.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """One run of one cell.
+
+    program; inputs: copies of what came from the notebook; result: every name that the run bound,
+    also by `session["y"]`; of: the tensor that was differentiated; gradients: None unless asked for;
+    report: of the check, None unless asked for; draw: whether the view has the stage graph.
+    """
+
+    program: Program
+    inputs: Mapping[str, Array]
+    result: Result
+    of: str | None = None
+    gradients: Gradients | None = None
+    report: Report | None = None
+    draw: bool = True
+    name: str | None = field(default=None, compare=False)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.result:
+            near = closest(name, list(self.result))
+            hint = f"; did you mean `{near}`?" if near else ""
+            raise LogosError(f"this cell bound no `{name}`{hint}")
+        return self.result[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.result
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.result)
+
+    @property
+    def grads(self) -> Mapping[str, Array]:
+        """Tensor to its gradient."""
+        return self._asked().grads
+
+    @property
+    def value(self) -> Array:
+        """The output that was differentiated."""
+        return self._asked().value
+
+    @property
+    def backward(self) -> Backward:
+        """The derived backward pass."""
+        return self._asked().backward
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines that Show printed."""
+        return self.result.shown
+
+    def _asked(self) -> Gradients:
+        if self.gradients is None:
+            raise LogosError("this cell computed no gradient: give it `--grad OUTPUT`")
+        return self.gradients
+
+    # ---- display ------------------------------------------------------------------------------
+
+    @cached_property
+    def page(self) -> Page:
+        """The view as a plain model."""
+        return Page.of(
+            self.program, self.inputs, self.result, self.gradients, self.of, self.report, self.draw
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.page.html(), "text/plain": self.page.text()}
+
+    def _repr_html_(self) -> str:
+        return self.page.html()
+
+    def __repr__(self) -> str:
+        what = f"{len(self.program.stages)} stages"
+        if self.gradients is not None:
+            what += f", gradient of {self.of} for {', '.join(self.grads) or 'nothing'}"
+        return f"Session: {what}"
