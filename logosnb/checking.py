@@ -18,6 +18,7 @@ import numpy as np
 from logosnb.differences import Slope, slope
 from logosnb.inputs import Array, as_tensor, prepared
 from logosnb.language.errors import LogosError
+from logosnb.ops.op import Shape
 from logosnb.running import BACKENDS, Gradients, as_program, grad, real_inputs, run
 from logosnb.stages.program import Program
 from logosnb.stages.stage import Declaration
@@ -98,23 +99,30 @@ def check(
 ) -> Report:
     """The derived gradient of `of` against central differences in f64, on each backend.
 
-    cotangent: random from `seed` if left out. claims: gradients of one's own to be judged instead
-    of the derived ones, tensor to an array or to the name of a tensor that the program computes.
+    cotangent: random from `seed` if left out (one for a claim about a 1 by 1 output). claims:
+    gradients of one's own to be judged instead of the derived ones, tensor to an array or to the name
+    of a tensor that the program computes.
     """
     forward = as_program(program)
     random = np.random.default_rng(seed)
     given = prepared(forward, inputs)
     wanted = tuple(wrt) if wrt is not None else tuple(claims or real_inputs(forward))
     if cotangent is None and of in forward.shapes:
-        cotangent = random.uniform(0.5, 1.5, forward.shapes[of]) * random.choice(
-            [-1.0, 1.0], forward.shapes[of]
-        )
+        cotangent = _cotangent(forward.shapes[of], claims is not None, random)
     measure = Measure(forward, given, of, np.asarray(cotangent, dtype=float), random)
     rows = []
     for backend in backends:
         gradients = _gradients(forward, given, of, wanted, cotangent, backend, claims)
         rows += [measure.row(tensor, backend, gradients[tensor]) for tensor in wanted]
     return Report(tuple(rows), seed)
+
+
+def _cotangent(shape: Shape, claimed: bool, random: np.random.Generator) -> Array:
+    """Random, of either sign and away from zero; a claim about a 1 by 1 loss is about the loss itself."""
+    if claimed and shape == (1, 1):
+        return np.ones(shape)
+    signs: Array = random.choice([-1.0, 1.0], shape)
+    return signs * random.uniform(0.5, 1.5, shape)
 
 
 def _gradients(

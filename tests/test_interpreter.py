@@ -355,8 +355,6 @@ Let q be seen(8) / seen(2).
 def test_a_name_may_change_its_type() -> None:
     assert values("Let x be 1.\nSet x to x + 0.5.\nLet y be x * 2.")["y"] == 3.0
     assert values('Let x be 1.\nSet x to "a".\nLet y be x combined with 1.')["y"] == "a1"
-    assert (
-        values("Let xs be [].\nPush 1 to xs.\nPush 2.5 to xs.\nLet s be item 1 of xs + xs[2].")["s"]
-        == 3.5
-    )
+    mixed = "Let xs be [].\nPush 1 to xs.\nPush 2.5 to xs.\nLet s be item 1 of xs + xs[2]."
+    assert values(mixed)["s"] == 3.5
     assert values("Let xs be [].\nPush xs to xs.\nPush xs to xs.")["xs"] == [[], [[]]]

@@ -1,7 +1,8 @@
-"""Ops in a running program: every worked example, in Main and in a function, and their errors."""
+"""Ops in a running program: what reaches a meaning, what comes of its result, errors."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from interpreting import values
 
+from logosnb.interpreter import execute
 from logosnb.language import tree
 from logosnb.language.errors import LogosRuntimeError, ShapeError
 from logosnb.language.tree import IntLiteral, Let, Name, Position
@@ -21,7 +23,7 @@ AT = Position(3, 1, 3, 10)
 
 def op(meaning: Any, shape: Any = None, **more: Any) -> Op:
     """An op for a test, of tensors x and w."""
-    texts = dict(about="", expansion="", adjoint="", formula="", examples=())
+    texts = {"about": "", "expansion": "", "adjoint": "", "formula": "", "examples": ()}
     rule = shape or (lambda operands: operands.x)
     return Op(
         name="Test", phrase="test {x} [with {w}]", shape=rule, meaning=meaning, **texts, **more
@@ -45,7 +47,6 @@ def staged(definition: Op, operands: dict[str, Any] | None = None, **more: Any) 
 
 
 def run(stage: Stage, *after: tree.Statement, kind: str = "Real", **inputs: Any) -> dict[str, Any]:
-    from logosnb.interpreter import execute
 
     return execute(program(stage, *after, kind=kind), inputs, print)
 
@@ -102,9 +103,6 @@ def test_an_op_that_writes_rows_changes_its_tensor_and_its_items() -> None:
     stage = staged(definition, {"x": "x", "w": "w"}, out="x")
     built = program(stage, item)
     main = (*built.main[:2], before, *built.main[2:])
-    from dataclasses import replace
-
-    from logosnb.interpreter import execute
 
     found = execute(replace(built, main=main, memo={}), {"x": X, "w": X * 10}, print)
     assert found["before"] == 1.0 and found["first"] == 10.0 and X[0, 0] == 1.0
@@ -147,6 +145,8 @@ Repeat for i from 1 to 2:
 
 
 def test_a_row_number_must_be_an_int() -> None:
-    source = "Let x be a 2 by 2 tensor of Real.\nLet xs be [1.5].\nLet p be item 1 of xs.\nLet r be row p of x."
+    source = (
+        "Let x be a 2 by 2 tensor of Real.\nLet xs be [1.5].\nLet p be xs[1].\nLet r be row p of x."
+    )
     with pytest.raises(LogosRuntimeError, match="`p` is a row number, an Int, and is a Real here"):
         values(source, x=X)

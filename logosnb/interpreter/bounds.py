@@ -55,8 +55,6 @@ def _bound(nodes: list[tree.Node], lows: Lows) -> Iterator[tuple[str, float]]:
                 yield name, -inf
             case tree.Pop(into=into) if into is not None:
                 yield into, -inf
-            case tree.Call(arguments=arguments):
-                yield from ((lent.id, -inf) for lent in arguments if isinstance(lent, tree.Name))
 
 
 def low(expression: Expression, lows: Lows) -> float:

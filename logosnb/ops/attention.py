@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from logosnb.ops.op import Array, Example, Op, Operands, OpError, require
+from logosnb.ops.op import Array, Example, Op, Operands, OpError, Rows, require
 
 
 def attention_shape(s: Operands) -> tuple[int, int]:
@@ -67,7 +67,8 @@ def weights(scores: Array, sink: float | None) -> Array:
     total = raised.sum(axis=1, keepdims=True)
     if sink is not None:
         total = total + np.exp(sink - largest)
-    return raised / np.where(total == 0, 1.0, total)
+    shares: Array = raised / np.where(total == 0, 1.0, total)
+    return shares
 
 
 def mixed(shares: Array, values: Array, seen: Array) -> Array:
@@ -202,7 +203,7 @@ FORMULA = (
     "dv = p dy,  dp = dy·v,  ds = p (dp − Σ p dp),  du = ds (1 − (s/C)²)\n"
     "dq = α Σ du k,  dk = α Σ du q,  dsink = −p_sink Σ p dp"
 )
-HALF = {"q": [[0], [0]], "k": [[1], [2]], "v": [[2], [4]]}
+HALF: dict[str, Rows] = {"q": [[0], [0]], "k": [[1], [2]], "v": [[2], [4]]}
 LOG3 = float(np.log(3))
 
 ATTENTION = Op(

@@ -172,7 +172,8 @@ MOE = Op(
     ),
     examples=(
         Example(
-            "Let y be mixture of x with router r and gates g and ups u and downs d choosing 2 of 3 experts.",
+            "Let y be mixture of x with router r and gates g and ups u and downs d "
+            "choosing 2 of 3 experts.",
             {
                 "x": [[1]],
                 "r": [[0, 0, -1]],

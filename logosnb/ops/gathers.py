@@ -71,7 +71,7 @@ def rows(t: Array, indices: Array) -> Array:
             raise OpError(
                 f"{{indices}}: element {place} is row {number}, but {{t}} has {len(t)} rows"
             )
-    return t[numbers - 1]
+    return np.take(t, numbers - 1, axis=0)
 
 
 # y = t[i]:  dt[i_r] += dy_r for every r, so that repeated rows add up
@@ -117,7 +117,8 @@ ROWS_GATHER = Op(
 
 def argmax(x: Array) -> Array:
     """NaN counts as the largest, as NumPy has it; of equal elements the first."""
-    return x.argmax(axis=1).reshape(-1, 1) + 1
+    columns: Array = x.argmax(axis=1).reshape(-1, 1) + 1
+    return columns
 
 
 ARG_MAX = Op(

@@ -45,7 +45,7 @@ def sums_fit(q: Array, k: Array, v: Array, lookup: Array) -> bool:
     Python's integers, as the expansion sums them, and only the result has to fit."""
     largest = [float(np.abs(t.astype(np.float64)).max()) for t in (q, k, v, lookup)]
     gap = 2.0 * q.shape[1] * largest[0] * largest[1]
-    return max(gap, len(k) * largest[3] * max(1.0, largest[2])) < LARGEST
+    return bool(max(gap, len(k) * largest[3] * max(1.0, largest[2])) < LARGEST)
 
 
 def looked_up(scores: Array, seen: Array, table: Array, shift: int) -> Array:

@@ -17,8 +17,8 @@ Holes in these texts: `{x}` an operand (a tensor's name, or the number given), `
 `{dy}`, `{dx}`; `{x.rows}`, `{x.columns}`, `{x.size}`, `{x.kind}` sizes and element type of a
 tensor (`{y.rows}` too); any key of `sizes`. `[w| …]` stays only where operand `w` is given,
 `[!w| …]` only where it is not; `[dx| …]` only where that gradient is wanted, `[dx or dw| …]` where
-either is. Guards stand in a line or round whole lines, and may nest. Other names that a text binds are its own: the transform
-renames them where the program has them already.
+either is. Guards stand in a line or round whole lines, and may nest. Other names that a text binds
+are its own: the transform renames them where the program has them already.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ def softplus(x: Array) -> Array:
 
 
 def softplus_lines(margin: int) -> str:
-    """LOGOS that binds p to softplus of x; log(u) e / (u − 1) is log(1 + e) without the error of u = 1 + e."""
+    """LOGOS that binds p to softplus of x. log(u) e / (u − 1) is log(1 + e) without the rounding of
+    u = 1 + e, which at x = −40 would leave nothing of e."""
     lines = (
         "Let e be exp(-abs(x)).",
         "Let u be 1.0 + e.",
@@ -319,7 +320,7 @@ GATED_DELTA = Op(
     """,
     adjoint={"q k v d b s": DELTA_ADJOINT},
     formula=(
-        "G = d S₋₁,  e = v − Gᵀk,  u = b e,  S = G + k uᵀ,  y = Sᵀq;  from the last row to the first, A = dS:\n"
+        "G = d S₋₁,  e = v − Gᵀk,  u = b e,  S = G + k uᵀ,  y = Sᵀq;  from the last row back, A = dS:\n"
         "A += q dyᵀ,  dq = S dy,  du = Aᵀk,  dv = b du,  db = du·e,  dk = A u − b G du\n"
         "dG = A − b k duᵀ,  dd = Σ dG ⊙ S₋₁,  dS₋₁ = d dG,  ds = dS before the first row"
     ),

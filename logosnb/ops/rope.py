@@ -25,7 +25,7 @@ def rope_shape(s: Operands) -> tuple[int, int]:
 
 def head_width(s: Operands) -> int:
     """Columns of a head: as `across` says, else twice the table's."""
-    return s.q.columns // s.heads if s.heads is not None else 2 * s.c.columns
+    return int(s.q.columns // s.heads if s.heads is not None else 2 * s.c.columns)
 
 
 def table_rows(table: Array, count: int, position: int | None) -> Array:
