@@ -97,7 +97,7 @@ def taken_names(program: Program) -> set[str]:
 
 def joined(forward: Program, source: str) -> str:
     """The forward's text with `source` at the end of its Main, indented as Main is."""
-    lines = forward.source.splitlines()
+    lines = forward.source.split("\n")
     if not forward.tree.main:
         return "\n".join([*lines, source])
     end = forward.tree.main[-1].position.end_line - forward.first_line + 1

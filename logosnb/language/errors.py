@@ -47,7 +47,7 @@ class LocatedError(LogosError):
         return "\n".join([f"line {self.line}: {self.message}", *self._quote()])
 
     def _quote(self) -> list[str]:
-        lines = self.source.splitlines()
+        lines = self.source.split("\n")
         index = self.line - self.first_line
         if not 0 <= index < len(lines):
             return []

@@ -58,7 +58,7 @@ INT_REQUANT = Op(
 
 
 def clamp_shape(s: Operands) -> tuple[int, int]:
-    require(s.low <= s.high, f"{s.low} is above {s.high}, so nothing lies between them")
+    require(s.low <= s.high, f"{s.low} is above {s.high}, so nothing lies between them", "x")
     return s.x.rows, s.x.columns
 
 

@@ -51,7 +51,8 @@ def sums_fit(q: Array, k: Array, v: Array, lookup: Array) -> bool:
 def looked_up(scores: Array, seen: Array, table: Array, shift: int) -> Array:
     """Each key's weight, zero where a row does not attend it."""
     largest = np.where(seen, scores, scores.min()).max(axis=1, keepdims=True)
-    entries = np.minimum((largest - scores) >> min(shift, 63), len(table) - 1)
+    steps = shift if scores.dtype == object else min(shift, 63)  # 64 bits shift by 63 at most
+    entries = np.minimum((largest - scores) >> steps, len(table) - 1)
     return np.where(seen, table[np.where(seen, entries, 0).astype(np.int64)], 0)
 
 

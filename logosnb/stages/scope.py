@@ -30,7 +30,7 @@ class Text:
 
     def quote(self, position: Position) -> str:
         """The statement at `position` as typed: its first line, or up to the colon of a block."""
-        lines = self.source.splitlines()
+        lines = self.source.split("\n")
         index = position.line - self.first_line
         if not 0 <= index < len(lines):
             return ""
