@@ -24,6 +24,8 @@ def requantized(x: Array, multiplier: int, shift: int) -> Array:
 
 def in_64_bits(exact: Array) -> Array:
     """Whole numbers of any size as a tensor of Int holds them; OpError where one does not fit."""
+    if exact.dtype == np.int64:
+        return exact
     for value in exact.flat:
         if not EDGES.min <= value <= EDGES.max:
             raise OpError(OUTSIDE.format(value))
