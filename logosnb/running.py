@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from logosnb.gradient.backward import Backward, backward, joined, taken_names
+from logosnb.gradient.backward import Backward, appended, backward, taken_names
 from logosnb.gradient.names import Names
 from logosnb.gradient.refusals import UnknownOutput
 from logosnb.inputs import Array, cotangent_for, prepared
@@ -110,7 +110,7 @@ def with_cotangent(program: Program, of: str) -> tuple[Program, str]:
     name = Names(taken_names(program)).tensor("cotangent")
     shape = program.shapes[of]
     declaration = f"Let {name} be a {shape.rows} by {shape.columns} tensor of Real."
-    return parse(joined(program, declaration), program.first_line), name
+    return appended(program, declaration), name
 
 
 def derivation(program: Program, of: str, wrt: tuple[str, ...]) -> tuple[Backward, str]:

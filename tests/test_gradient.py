@@ -301,3 +301,13 @@ Let g_w be t_x matmul ct.
 def test_golden_text(name: str) -> None:
     forward, of, wrt, text = GOLDEN[name]
     assert logosnb.backward(forward, of, "ct", wrt).source == text
+
+
+def test_an_error_in_a_function_after_main_keeps_its_line() -> None:
+    text = (
+        "## Main\nLet x be a 1 by 1 tensor of Real.\nLet y be square of x.\nShow bad(0).\n\n"
+        "## To bad (n: Int) -> Int:\n    Return 1 / n.\n"
+    )
+    with pytest.raises(logosnb.LogosRuntimeError) as error:
+        logosnb.grad(text, {"x": 1.0}, of="y")
+    assert error.value.line == 7 and "Return 1 / n." in str(error.value)

@@ -7,15 +7,16 @@ In: a forward program, its output, a cotangent, the tensors whose gradients are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from logosnb.gradient.refusals import ParseRefusal, Shapeless, UnknownOutput, Unrecognized
 from logosnb.gradient.sweep import Sweep
 from logosnb.language.errors import LogosSyntaxError, ShapeError
+from logosnb.language.parser import parse_source
 from logosnb.language.tree import Name
 from logosnb.stages.program import Program
-from logosnb.stages.resolve import parse
+from logosnb.stages.resolve import parse, resolve
 from logosnb.stages.walk import bound_names, everything
 
 
@@ -38,7 +39,7 @@ class Backward:
     @cached_property
     def program(self) -> Program:
         """Forward and backward as one Program."""
-        return parse(joined(self.forward, self.source), self.forward.first_line)
+        return appended(self.forward, self.source)
 
     def __str__(self) -> str:
         return self.source
@@ -95,12 +96,13 @@ def taken_names(program: Program) -> set[str]:
     }
 
 
-def joined(forward: Program, source: str) -> str:
-    """The forward's text with `source` at the end of its Main, indented as Main is."""
-    lines = forward.source.split("\n")
-    if not forward.tree.main:
-        return "\n".join([*lines, source])
-    end = forward.tree.main[-1].position.end_line - forward.first_line + 1
-    indent = " " * (forward.tree.main[0].position.column - 1)
-    added = [indent + line for line in source.splitlines()]
-    return "\n".join([*lines[:end], "", *added, "", *lines[end:]]).rstrip("\n") + "\n"
+def appended(forward: Program, source: str) -> Program:
+    """The program with the statements of `source` at the end of its Main.
+
+    Their text stands below the forward's, so that every line of the forward keeps its number, also
+    where functions follow Main.
+    """
+    lines = forward.source.rstrip("\n").split("\n")
+    added = parse_source(source, forward.first_line + len(lines) + 1)
+    tree = replace(forward.tree, main=forward.tree.main + added.main)
+    return resolve(tree, "\n".join([*lines, "", source]), forward.first_line)

@@ -14,7 +14,7 @@ import numpy as np
 from logosnb.checking import Report, check
 from logosnb.gradient.backward import backward
 from logosnb.inputs import Array, missing_sentence, prepared
-from logosnb.language.errors import InputError, LocatedError
+from logosnb.language.errors import InputError
 from logosnb.language.words import closest
 from logosnb.notebook.options import Options
 from logosnb.notebook.session import Session
@@ -35,10 +35,7 @@ def run_cell(
     if options.grad is None:
         result = run(program, inputs, backend=options.backend, dtype=options.dtype, show=say)
         return Session(program, inputs, result, draw=options.graph, name=options.name)
-    try:
-        gradients = gradients_for(program, inputs, options, variables, say)
-    except LocatedError as error:
-        raise at_own_line(error, program) from None
+    gradients = gradients_for(program, inputs, options, variables, say)
     session = Session(
         program,
         inputs,
@@ -50,25 +47,6 @@ def run_cell(
         options.name,
     )
     return replace(session, report=_checked(session, options, say)) if options.check else session
-
-
-def at_own_line(error: LocatedError, program: Program) -> LocatedError:
-    """The error at the cell's own line.
-
-    The derived pass stands at the end of Main, so the functions that follow Main run further down than
-    the cell has them; from the end of the text they are where they were.
-    """
-    own, joined = program.source.rstrip().splitlines(), error.source.rstrip().splitlines()
-    index = error.line - error.first_line
-    moved = index - (len(joined) - len(own))
-    if moved < 0 or not program.tree.main or own == joined:
-        return error
-    if moved + program.first_line <= program.tree.main[-1].position.end_line:
-        return error
-    shift = moved - index
-    at = error.position
-    place = replace(at, line=at.line + shift, end_line=at.end_line + shift)
-    return type(error)(error.message, place, program.source, program.first_line)
 
 
 # ---- inputs -----------------------------------------------------------------------------------
