@@ -236,6 +236,11 @@ def test_requantizing_floors_the_exact_product(multiplier: int, shift: int) -> N
         refused(statement, "64 bits", x=[x])
 
 
+def test_requantizing_a_small_number_by_a_large_one() -> None:
+    y = both(f"Let y be x requantized by {2**40} shifted right by 42.", x=[[2**30, -(2**30) - 1]])
+    assert y.tolist() == [[2**28, -(2**28) - 1]]
+
+
 @pytest.mark.parametrize(("low", "high"), [(-2, 3), (0, 0), (-(10**30), 10**30), (5, 10**30)])
 def test_clamping_between_bounds_of_any_size(low: int, high: int) -> None:
     x = [-(2**63), -3, 0, 4, 2**63 - 1]

@@ -212,11 +212,12 @@ def test_a_row_that_is_not_there(position: int) -> None:
 
 def test_rows_past_the_end_are_refused_before_any_is_written() -> None:
     inputs = prepared({"t": np.zeros((3, 1)), "x": np.ones((2, 1))})
+    refused("Set rows from 3 of t to x.", "rows 3 … 4", **inputs)
     head = declared(inputs)
     text = expanded(f"{head}Set rows from 3 of t to x.\n", head)
-    reading, writing = text.index("Let end be"), text.index("Set item")
-    assert reading < writing
-    refused("Set rows from 3 of t to x.", "rows 3 … 4", **inputs)
+    with pytest.raises(logosnb.LogosRuntimeError) as error:
+        logosnb.run(text, inputs)
+    assert error.value.line < text[: text.index("Set item")].count("\n") + 1
 
 
 @pytest.mark.parametrize("number", [-1, 0, 4])
@@ -305,14 +306,19 @@ def test_rope_past_its_table(position: int, words: str) -> None:
 # -- along the rows ---------------------------------------------------------------------------
 
 
-def test_decay_keeps_what_softplus_keeps_far_below_zero() -> None:
+@pytest.mark.parametrize("far", [20.0, 30.0, 36.0, 40.0])
+def test_decay_keeps_what_softplus_keeps_far_below_zero(far: float) -> None:
     """log(1 + e⁻⁴⁰) is e⁻⁴⁰, not the 0 that 1 + e⁻⁴⁰ rounds to: times e⁴⁰ it is 1."""
-    given = {"a": [[-40.0, 800.0, -800.0]], "r": [[40.0, 0.0, 0.0]], "d": [[0.0, 0.0, 0.0]]}
+    given = {"a": [[-far, 800.0, -800.0]], "r": [[far, 0.0, 0.0]], "d": [[0.0, 0.0, 0.0]]}
     y = both("Let y be decay of a with rate r and bias d.", **given)
-    assert_allclose(y, [[np.exp(-1), 0.0, 1.0]], rtol=1e-12)
+    raised = np.exp(far) * np.log1p(np.exp(-far))
+    assert_allclose(y, [[np.exp(-raised), 0.0, 1.0]], rtol=1e-12)
     found = gradients("Let y be decay of a with rate r and bias d.", [[1.0, 1.0, 1.0]], **given)
+    assert_allclose(found["r"][:, 0], [-raised * np.exp(-raised)], rtol=1e-12)
+    slope = -np.exp(-raised) / (1 + np.exp(-far))  # σ(−far) eᶠᵃʳ is 1 / (1 + e⁻ᶠᵃʳ)
+    for name in "ad":
+        assert_allclose(found[name][:, 0], [slope], rtol=1e-12, err_msg=name)
     for name in "ard":
-        assert_allclose(found[name][:, 0], [-np.exp(-1)], rtol=1e-12, err_msg=name)
         assert_array_equal(found[name][:, 1:], [[0.0, 0.0]], err_msg=name)
 
 
