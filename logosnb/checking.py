@@ -30,7 +30,8 @@ MOST = 64  # elements measured of one tensor; more are sampled
 
 @dataclass(frozen=True)
 class Row:
-    """One tensor on one backend: its worst element (row and column from one) and the verdict."""
+    """One tensor on one backend: its worst element (row and column from one), how far apart the two
+    gradients are there, relative to the larger, and the verdict."""
 
     tensor: str
     backend: str
@@ -173,8 +174,9 @@ class Measure:
         scale = max(
             (abs(s.central) for s in slopes.values() if np.isfinite(s.central)), default=0.0
         )
-        errors = {i: _error(flat[i], s, scale) for i, s in slopes.items()}
-        worst = max(errors, key=lambda i: errors[i], default=None)
+        errors = {i: _excess(flat[i], s, scale) for i, s in slopes.items()}
+        gaps = {i: _relative(flat[i], s, scale) for i, s in slopes.items()}
+        worst = max(errors, key=lambda i: (errors[i], gaps[i]), default=None)
         if worst is None:
             return Row(tensor, backend, 0, 0, (0, 0), 0.0, 0.0, 0.0, "agrees: it has no elements")
         return Row(
@@ -185,7 +187,7 @@ class Measure:
             (worst // derived.shape[1] + 1, worst % derived.shape[1] + 1),
             float(flat[worst]),
             slopes[worst].central,
-            errors[worst],
+            gaps[worst],
             verdict(derived, slopes, errors),
         )
 
@@ -209,7 +211,15 @@ class Measure:
         return np.sort(self.random.choice(size, MOST, replace=False))
 
 
-def _error(derived: float, measured: Slope, scale: float) -> float:
+def _relative(derived: float, measured: Slope, scale: float) -> float:
+    """How far apart the two are, relative to the larger; 0 where both are the same infinity or NaN."""
+    if not np.isfinite(derived) or not np.isfinite(measured.central):
+        return _excess(derived, measured, scale)
+    largest = max(abs(derived), abs(measured.central), FLOOR * scale, 1e-300)
+    return float(abs(derived - measured.central) / largest)
+
+
+def _excess(derived: float, measured: Slope, scale: float) -> float:
     """The relative error beyond what measuring may have added; 0 where both are not finite, and
     where the derived slope lies between the two one-sided ones of a kink."""
     if not np.isfinite(derived) or not np.isfinite(measured.central):
