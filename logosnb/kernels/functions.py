@@ -1,0 +1,222 @@
+"""exp, tanh and log, written so that LLVM makes vector code of them, and sums that it may reorder.
+
+In: one number. Out: one number, within a few units in the last place in f64 and in f32. May not
+know: kernels. Each function is free of branches: what a branch would choose is computed both ways.
+
+exp: x = k ln 2 + r, |r| ≤ ln 2 / 2; eʳ by its Taylor polynomial; 2ᵏ by adding k to the exponent
+bits (Cody & Waite, Software Manual for the Elementary Functions, chapter 6). k is rounded by adding
+a number whose last bit counts ones, and is then read off its bits. Where 2ᵏ itself would be out of
+range it is made in two steps, so that results below the smallest normal number are right.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import float32, float64, njit
+from numba.extending import intrinsic
+
+Float = Any  # float32 or float64, as the kernel's tensors are
+
+
+@intrinsic
+def fast_add(typing_context: Any, a: Any, b: Any) -> Any:
+    """a + b, which LLVM may reorder with others of its kind: the sum of a row in vector lanes."""
+    kind = float64 if float64 in (a, b) else float32
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, right = (
+            context.cast(builder, value, given, kind)
+            for value, given in zip(arguments, signature.args)
+        )
+        return builder.fadd(left, right, flags=("reassoc", "nsz"))
+
+    return kind(a, b), generate
+
+
+def _extreme(name: str) -> Any:
+    @intrinsic
+    def extreme(typing_context: Any, a: Any, b: Any) -> Any:
+        kind = float64 if float64 in (a, b) else float32
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            values = [
+                context.cast(builder, value, given, kind)
+                for value, given in zip(arguments, signature.args)
+            ]
+            type_ = values[0].type
+            pair = ir.FunctionType(type_, [type_, type_])
+            call = builder.module.declare_intrinsic(f"llvm.{name}", [type_], pair)
+            return builder.call(call, values)
+
+        return kind(a, b), generate
+
+    return extreme
+
+
+maximum, minimum = _extreme("maximum"), _extreme("minimum")  # NaN if either is
+
+
+@intrinsic
+def _shifted_into_exponent(typing_context: Any, value: Any) -> Any:
+    """2ᵏ, where the last bits of `value` hold k."""
+    wide = value == float64
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = ir.IntType(64 if wide else 32)
+        bits = builder.bitcast(arguments[0], whole)
+        biased = builder.add(bits, whole(1023 if wide else 127))
+        return builder.bitcast(builder.shl(biased, whole(52 if wide else 23)), arguments[0].type)
+
+    return value(value), generate
+
+
+INV_LN2 = 1.0 / math.log(2.0)
+LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+MAGIC = 1.5 * 2.0**52
+UP, DOWN = 2.0**1000, 2.0**-1000
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
+    1.0 / math.factorial(n) for n in range(2, 14)
+)
+
+
+@njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+def exp64(x: float) -> float:
+    held = -746.0 if x < -746.0 else (710.0 if x > 710.0 else x)
+    rounded = held * INV_LN2 + MAGIC
+    k = rounded - MAGIC
+    r = (held - k * LN2_HIGH) - k * LN2_LOW
+    r2 = r * r
+    p = C13 * r + C12
+    p = p * r + C11
+    p = p * r + C10
+    p = p * r + C9
+    p = p * r + C8
+    p = p * r + C7
+    p = p * r + C6
+    p = p * r + C5
+    p = p * r + C4
+    p = p * r + C3
+    p = p * r + C2
+    p = p * r2 + r + 1.0
+    shift = 1000.0 if held < -600.0 else (-1000.0 if held > 600.0 else 0.0)
+    scale = DOWN if held < -600.0 else (UP if held > 600.0 else 1.0)
+    y = p * _shifted_into_exponent(rounded + shift) * scale
+    return y if x == x else x
+
+
+F = np.float32
+INV_LN2_F, LN2_HIGH_F, LN2_LOW_F = F(INV_LN2), F(0.693359375), F(-2.12194440e-4)
+MAGIC_F, UP_F, DOWN_F = F(1.5 * 2.0**23), F(2.0**100), F(2.0**-100)
+C2_F, C3_F, C4_F, C5_F, C6_F, C7_F = (F(1.0 / math.factorial(n)) for n in range(2, 8))
+LEAST_F, MOST_F, FAR_F, HUNDRED_F = F(-104.0), F(89.0), F(60.0), F(100.0)
+ZERO_F, ONE_F = F(0.0), F(1.0)
+
+
+@njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+def exp32(x: Float) -> Float:
+    held = LEAST_F if x < LEAST_F else (MOST_F if x > MOST_F else x)
+    rounded = held * INV_LN2_F + MAGIC_F
+    k = rounded - MAGIC_F
+    r = (held - k * LN2_HIGH_F) - k * LN2_LOW_F
+    p = C7_F * r + C6_F
+    p = p * r + C5_F
+    p = p * r + C4_F
+    p = p * r + C3_F
+    p = p * r + C2_F
+    p = p * (r * r) + r + ONE_F
+    shift = HUNDRED_F if held < -FAR_F else (-HUNDRED_F if held > FAR_F else ZERO_F)
+    scale = DOWN_F if held < -FAR_F else (UP_F if held > FAR_F else ONE_F)
+    y = p * _shifted_into_exponent(rounded + shift) * scale
+    return y if x == x else x
+
+
+# tanh: a rational approximation near 0 (Cephes, tanh.c), elsewhere 1 − 2 / (e²ˣ + 1).
+P0, P1, P2 = -9.64399179425052238628e-1, -9.92877231001918586564e1, -1.61468768441708447952e3
+Q0, Q1, Q2 = 1.12811678491632931402e2, 2.23548839060100448583e3, 4.84406305325125486048e3
+
+
+@njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+def tanh64(x: float) -> float:
+    size = abs(x)
+    z = x * x
+    near = x + x * z * ((P0 * z + P1) * z + P2) / (((z + Q0) * z + Q1) * z + Q2)
+    far = 1.0 - 2.0 / (exp64(2.0 * size) + 1.0)
+    far = -far if x < 0.0 else far
+    return near if size < 0.625 else far
+
+
+P0_F, P1_F, P2_F, Q0_F, Q1_F, Q2_F = (F(c) for c in (P0, P1, P2, Q0, Q1, Q2))
+TWO_F, NEAR_F = F(2.0), F(0.625)
+
+
+@njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+def tanh32(x: Float) -> Float:
+    size = abs(x)
+    z = x * x
+    near = x + x * z * ((P0_F * z + P1_F) * z + P2_F) / (((z + Q0_F) * z + Q1_F) * z + Q2_F)
+    far = ONE_F - TWO_F / (exp32(TWO_F * size) + ONE_F)
+    far = -far if x < ZERO_F else far
+    return near if size < NEAR_F else far
+
+
+@njit(error_model="numpy")
+def log64(x: float) -> float:
+    return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+
+
+@njit(error_model="numpy")
+def log32(x: Float) -> Float:
+    return np.float32(log64(np.float64(x)))
+
+
+# ---- what generated kernels call besides -----------------------------------------------------------
+
+
+@njit(error_model="numpy")
+def power(a: Float, b: Float) -> Float:
+    return a**b
+
+
+@njit(error_model="numpy")
+def remainder(a: Float, b: Float) -> Float:
+    return math.fmod(a, b)
+
+
+@njit(error_model="numpy")
+def quotient(a: int, b: int) -> int:
+    """`/` of Ints truncates toward zero."""
+    found = a // b
+    return found + 1 if found < 0 and found * b != a else found
+
+
+@njit(error_model="numpy")
+def rest(a: int, b: int) -> int:
+    """The remainder of `/`."""
+    return a - b * quotient(a, b)
+
+
+@njit(error_model="numpy")
+def half_away(x: Float) -> Float:
+    whole = math.floor(abs(x))
+    whole = whole + 1.0 if abs(x) - whole >= 0.5 else whole
+    return -whole if x < 0.0 else whole
+
+
+@njit
+def grown(items: Any) -> Any:
+    """A Seq with room for twice as many items."""
+    larger = np.empty(2 * items.shape[0], items.dtype)
+    larger[: items.shape[0]] = items
+    return larger
+
+
+@njit
+def holds(items: Any, count: int, value: Any) -> bool:
+    for place in range(count):  # noqa: SIM110  # a generator does not compile
+        if items[place] == value:
+            return True
+    return False
