@@ -47,7 +47,7 @@ class LocatedError(LogosError):
         return "\n".join([f"line {self.line}: {self.message}", *self._quote()])
 
     def _quote(self) -> list[str]:
-        lines = self.source.split("\n")
+        lines = self.source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         index = self.line - self.first_line
         if not 0 <= index < len(lines):
             return []

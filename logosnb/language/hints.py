@@ -189,7 +189,8 @@ def _strange_character(failure: Failure) -> LogosSyntaxError | None:
     if found in STRANGE:
         return failure.error(f"`{found}` cannot stand here: {STRANGE[found]}")
     if found and not re.match(r"[\w+\-*/%<>=()\[\],.:\"]", found):
-        return failure.error(f"`{found}` is no character of LOGOS")
+        called = f"`{found}`" if found.isprintable() else f"U+{ord(found):04X}"
+        return failure.error(f"{called} is no character of LOGOS")
     return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pygments.lexer import RegexLexer, bygroups, words
+from pygments.lexer import RegexLexer, bygroups, include, words
 from pygments.token import (
     Comment,
     Generic,
@@ -62,8 +62,13 @@ class LogosLexer(RegexLexer):  # type: ignore[misc]  # Pygments comes without ty
         "text": [
             (r'[^"\\{}\n]+', String),
             (r"\\.|\{\{|\}\}", String.Escape),
-            (r"\{[^{}\n]*\}", String.Interpol),
-            (r"[{}]", String),
+            (r"\{", String.Interpol, "braces"),
+            (r"\}", String),
             (r'"|\n', String, "#pop"),
+        ],
+        "braces": [
+            (r"\}|(?=\n)", String.Interpol, "#pop"),
+            (r":[<>^]?[0-9]*(\.[0-9]+)?(?=\})", String.Interpol),
+            include("root"),
         ],
     }

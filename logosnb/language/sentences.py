@@ -31,9 +31,6 @@ BEGINNERS = frozenset(STATEMENT_WORDS) | {
 BLOCK_BEGINNERS = frozenset(word.lower() for word in BLOCK_WORDS) | {"elseif"}
 CLOSING = {"(": ")", "[": "]"}
 
-# `str.splitlines` breaks lines at these too, and would then count lines otherwise than we do.
-OTHER_BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", " "))
-
 
 class SourceText:
     """A program's text, and where in it an offset stands."""
@@ -62,8 +59,7 @@ class SourceText:
         return self.error_at(message, position)
 
     def error_at(self, message: str, position: Position) -> LogosSyntaxError:
-        quoted = self.text.translate(OTHER_BREAKS)
-        return LogosSyntaxError(message, position, quoted, self.first_line)
+        return LogosSyntaxError(message, position, self.text, self.first_line)
 
     def indent_of(self, offset: int) -> int:
         """The width of the white space before the first word of the line."""
