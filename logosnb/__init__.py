@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from logosnb.checking import Report as Report
     from logosnb.checking import check as check
+    from logosnb.compiling import Compiled as Compiled
+    from logosnb.compiling import compile as compile
     from logosnb.gradient.backward import Backward as Backward
     from logosnb.gradient.backward import backward as backward
     from logosnb.gradient.refusals import NoGradient as NoGradient
@@ -61,6 +63,7 @@ _HOMES = {
     ),
     "logosnb.running": ("Gradients", "Result", "grad", "run"),
     "logosnb.checking": ("Report", "check"),
+    "logosnb.compiling": ("Compiled", "compile"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from logosnb import interpreter, kernels
 from logosnb.gradient.backward import Backward, appended, backward, taken_names
 from logosnb.gradient.names import Names
 from logosnb.gradient.refusals import UnknownOutput
@@ -22,7 +23,8 @@ from logosnb.language.errors import LogosError
 from logosnb.stages.program import Program
 from logosnb.stages.resolve import parse
 
-BACKENDS = ("interpreter",)
+BACKENDS = ("interpreter", "cpu")
+DTYPES = {"interpreter": ("f64",), "cpu": ("f64", "f32")}
 
 
 class Result(Mapping[str, Any]):
@@ -84,23 +86,28 @@ def run(
 
     inputs: arrays by declared name, any real dtype, order and strides, 1-D as one row. show: called
     with each line that Show prints, as it prints it. Raises InputError, ShapeError for the inputs,
-    LogosRuntimeError (with the line) for what goes wrong in the run.
+    LogosRuntimeError (with the line) for what goes wrong in the run. backend "cpu" runs the program
+    in compiled kernels, in the dtype; names that only its loops bind are not in its Result.
     """
-    from logosnb.interpreter import execute
-
-    _require_backend(backend, dtype)
+    require_backend(backend, dtype)
     ready = as_program(program)
     output = Output(show)
-    values = execute(ready, prepared(ready, inputs), output)
+    given = prepared(ready, inputs)
+    if backend == "interpreter":
+        values = interpreter.execute(ready, given, output)
+    else:
+        values = kernels.execute(ready, given, output, dtype or "f64")
     return Result(values, output.lines)
 
 
-def _require_backend(backend: str, dtype: str | None) -> None:
+def require_backend(backend: str, dtype: str | None) -> None:
+    """Raise LogosError unless there is such a backend, and it computes in the dtype."""
     if backend not in BACKENDS:
         known = ", ".join(f'"{name}"' for name in BACKENDS)
         raise LogosError(f'there is no backend "{backend}" in this version; there is {known}')
-    if dtype not in (None, "f64"):
-        raise LogosError(f'the interpreter computes in "f64" alone, not in "{dtype}"')
+    if dtype is not None and dtype not in DTYPES[backend]:
+        known = " or ".join(f'"{name}"' for name in DTYPES[backend])
+        raise LogosError(f'the backend "{backend}" computes in {known}, not in "{dtype}"')
 
 
 def with_cotangent(program: Program, of: str) -> tuple[Program, str]:

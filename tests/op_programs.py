@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checked import check
 from numpy.testing import assert_allclose
 
 import logosnb
@@ -76,5 +77,5 @@ def agrees(statement: str, seed: int, of: str = "y", setup: str = "", **given) -
     """Every gradient that the op has agrees with central differences."""
     inputs = prepared(given)
     text = f"{declared(inputs)}{setup and setup + chr(10)}{statement}\n"
-    report = logosnb.check(text, inputs, of=of, seed=seed)
+    report = check(text, inputs, of=of, seed=seed)
     assert report.rows and report.ok, f"{statement} seed {seed}\n{report}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from checked import check
 
 import logosnb
 from logosnb.ops.table import TABLE
@@ -29,7 +30,7 @@ def given() -> dict[str, np.ndarray]:
 
 
 def test_a_right_gradient_agrees() -> None:
-    report = logosnb.check(NET, given(), of="loss")
+    report = check(NET, given(), of="loss")
     assert report.ok and {row.tensor for row in report.rows} == {"x", "w"}
     assert "agrees" in str(report) and "seed 0" in str(report)
     assert report.worst.error < 1e-7
@@ -55,7 +56,7 @@ def test_a_rule_wrong_by_a_thousandth_is_rejected(op: str, monkeypatch) -> None:
 
     table._wordings.cache_clear()
     try:
-        report = logosnb.check(logosnb.parse(NET), given(), of="loss", wrt=["w"])
+        report = check(logosnb.parse(NET), given(), of="loss", wrt=["w"])
     finally:
         table._wordings.cache_clear()
     if op == "Matmul" or "w" in {row.tensor for row in report.rows}:
@@ -71,7 +72,7 @@ def _dedented(text: str) -> str:
 
 def claimed(change) -> str:
     right = logosnb.grad(NET, given(), of="loss").grads["w"]
-    report = logosnb.check(NET, given(), of="loss", cotangent=[[1.0]], claims={"w": change(right)})
+    report = check(NET, given(), of="loss", cotangent=[[1.0]], claims={"w": change(right)})
     assert report.ok == (change(right) is right)
     return report.rows[0].verdict
 
@@ -90,13 +91,13 @@ def test_the_kind_of_error_is_named() -> None:
 def test_a_claim_may_be_a_tensor_that_the_program_computes() -> None:
     """A student's own backward, typed below the forward."""
     text = NET + "Let mine be w scaled by 2.\n"
-    report = logosnb.check(text, given(), of="loss", claims={"w": "mine"})
+    report = check(text, given(), of="loss", claims={"w": "mine"})
     assert not report.ok
 
 
 def test_at_a_kink_the_stated_side_is_accepted_and_said() -> None:
     text = "Let x be a 1 by 2 tensor of Real.\nLet y be relu of x.\n"
-    report = logosnb.check(text, {"x": [0.0, 1.0]}, of="y", cotangent=[[1.0, 1.0]])
+    report = check(text, {"x": [0.0, 1.0]}, of="y", cotangent=[[1.0, 1.0]])
     assert report.ok and "kink" in report.rows[0].verdict
 
 
@@ -104,11 +105,11 @@ def test_the_random_cotangent_sees_what_all_ones_hide() -> None:
     """C43: Σ softmax is constant, so a zero backward passes with all ones."""
     text = "Let x be a 2 by 3 tensor of Real.\nLet y be softmax of x.\n"
     x, zeros = {"x": [[0.0, 1.0, 2.0], [1.0, 0.5, 0.0]]}, {"x": np.zeros((2, 3))}
-    assert logosnb.check(text, x, of="y", cotangent=np.ones((2, 3)), claims=zeros).ok
-    assert not logosnb.check(text, x, of="y", claims=zeros).ok
+    assert check(text, x, of="y", cotangent=np.ones((2, 3)), claims=zeros).ok
+    assert not check(text, x, of="y", claims=zeros).ok
 
 
 def test_not_finite_on_both_sides_is_undefined_here() -> None:
     text = "Let x be a 1 by 1 tensor of Real.\nLet y be logarithm of x.\n"
-    report = logosnb.check(text, {"x": [[-1.0]]}, of="y", claims={"x": [[np.nan]]})
+    report = check(text, {"x": [[-1.0]]}, of="y", claims={"x": [[np.nan]]})
     assert report.rows[0].verdict == "undefined here: not finite on both sides"

@@ -4,6 +4,7 @@ central differences, and the text of every program read back."""
 from __future__ import annotations
 
 import numpy as np
+from checked import check
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,7 +73,7 @@ def test_derived_gradients_agree_with_central_differences(text: str, seed: int) 
         return
     given = {n: v for n, v in inputs(seed).items() if n in program.declared}
     try:
-        report = logosnb.check(program, given, of="out", wrt=wanted, seed=seed)
+        report = check(program, given, of="out", wrt=wanted, seed=seed)
     except logosnb.Overwritten:
         assert "Set row" in text  # refused, never answered wrongly
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from checked import check
 from examples import CASES, IDS, arrays, expansion_text, output_name, program_text
 
 import logosnb
@@ -124,7 +125,7 @@ def test_derived_gradient_agrees_with_central_differences(op, example) -> None:
     seed = 5
     inputs = nearby(arrays(op, example), seed)
     wrt = [name for name in example.grads if name in example.inputs]
-    report = logosnb.check(
+    report = check(
         program_text(op, example), inputs, of=output_name(op, example), wrt=wrt, seed=seed
     )
     assert report.ok, f"seed {seed}\n{report}"

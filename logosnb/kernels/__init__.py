@@ -7,11 +7,24 @@ with the interpreter, statement by statement, and a note says which and why.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from logosnb.stages.program import Program
+
+if TYPE_CHECKING:
+    from logosnb.kernels.plan import Plan
+
+
+def build_all(program: Program, dtype: str) -> Plan:
+    """The plan of a program with every kernel built."""
+    from logosnb.kernels.plan import planned
+
+    plan = planned(program, dtype)
+    for kernel in plan.kernels:
+        _ = kernel.function
+    return plan
 
 
 def execute(

@@ -17,13 +17,12 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numba
-
-import logosnb
 
 HEADER = """import math
 import numpy as np
@@ -83,7 +82,8 @@ def _write(path: Path, text: str) -> None:
 def cache_folder() -> Path | None:
     """The user's own folder for kernels; None, with one line said, where there can be none."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    version = f"{logosnb.__version__}-numba{numba.__version__}-py{sys.version_info[0]}{sys.version_info[1]}"
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    version = f"{metadata.version('logosnb')}-numba{numba.__version__}-{python}"
     folder = Path(base) / "logosnb" / version
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

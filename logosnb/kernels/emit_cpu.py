@@ -139,7 +139,9 @@ class Writer:
                 self.line(f"v_{name} = fast_add(v_{name}, {right})")
                 return
             text = self.real(value)
-            self.line(f"v_{name} = np.float64({text})" if name in self.sums else f"v_{name} = {text}")
+            self.line(
+                f"v_{name} = np.float64({text})" if name in self.sums else f"v_{name} = {text}"
+            )
         elif kind == INT:
             self.check_whole(value)
             self.line(f"v_{name} = {self.whole(value)}")
@@ -148,7 +150,9 @@ class Writer:
 
     def check_whole(self, value: Expression) -> None:
         """Leave to the interpreter what may not fit into 64 bits."""
-        if not self.nest.fits(value) and not isinstance(value, tree.Name | tree.Item | tree.IntLiteral):
+        if not self.nest.fits(value) and not isinstance(
+            value, tree.Name | tree.Item | tree.IntLiteral
+        ):
             bound = self.float_of(value)
             self.line(f"if not (-4e18 < {bound} < 4e18):")
             self.line(f"    {FAIL}")
@@ -371,8 +375,8 @@ class Writer:
                 return self.chain(operands, signs)
             case tree.Between(value=value, low=low, high=high):
                 return self.chain((low, value, high), ("<=", "<="))
-            case tree.Parity(value=value, kind=kind):
-                return f"({self.whole(value)} % 2 == {int(kind == 'odd')})"
+            case tree.Parity(value=value, kind=parity):
+                return f"({self.whole(value)} % 2 == {int(parity == 'odd')})"
             case tree.Divisible(value=value, divisor=divisor):
                 return f"({self.whole(tree.Binary('%', value, divisor))} == 0)"
             case tree.Contains(sequence=tree.Name(id=name), value=value):
@@ -408,7 +412,9 @@ def sums(statements: tuple[Statement, ...]) -> frozenset[str]:
     bound: dict[str, list[Expression]] = {}
     for node in everything(statements):
         match node:
-            case tree.Let(name=name, value=value) | tree.Set(target=tree.Name(id=name), value=value):
+            case (
+                tree.Let(name=name, value=value) | tree.Set(target=tree.Name(id=name), value=value)
+            ):
                 bound.setdefault(name, []).append(value)
             case tree.Update(target=tree.Name(id=name) as target, operator=sign, value=value):
                 bound.setdefault(name, []).append(tree.Binary(sign, target, value))
@@ -422,5 +428,6 @@ def is_added(name: str, value: Expression) -> bool:
         isinstance(value, tree.Binary)
         and value.operator in ("+", "-")
         and value.left == tree.Name(name)
-        and name not in {n.id for n in everything((tree.Show(value.right),)) if isinstance(n, tree.Name)}
+        and name
+        not in {n.id for n in everything((tree.Show(value.right),)) if isinstance(n, tree.Name)}
     )

@@ -63,7 +63,9 @@ def _expansion(
     shapes = {own_name(hole): found for hole, found, _ in tensors}
     kinds = {own_name(hole): found for hole, _, found in tensors}
     values = stage_values(stage, shapes, kinds)
-    lines = render(definition.expansion, values, {hole for hole, _ in operands}, lambda stem, _: stem)
+    lines = render(
+        definition.expansion, values, {hole for hole, _ in operands}, lambda stem, _: stem
+    )
     statements = parse_source("\n".join(lines) + "\n").main
     declared = tuple(s for s in statements if isinstance(s, tree.Declare))
     return Expansion(declared, tuple(s for s in statements if not isinstance(s, tree.Declare)))

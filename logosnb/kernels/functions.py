@@ -61,7 +61,7 @@ maximum, minimum = _extreme("maximum"), _extreme("minimum")  # NaN if either is
 
 
 @intrinsic
-def _shifted_into_exponent(typing_context: Any, value: Any) -> Any:
+def _exponent(typing_context: Any, value: Any) -> Any:
     """2ᵏ, where the last bits of `value` hold k."""
     wide = value == float64
 
@@ -74,13 +74,12 @@ def _shifted_into_exponent(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
+_shifted_into_exponent: Any = _exponent
 INV_LN2 = 1.0 / math.log(2.0)
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MAGIC = 1.5 * 2.0**52
 UP, DOWN = 2.0**1000, 2.0**-1000
-C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
-    1.0 / math.factorial(n) for n in range(2, 14)
-)
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(2, 14))
 
 
 @njit(forceinline=True, error_model="numpy", fastmath={"contract"})

@@ -5,8 +5,8 @@ In: a Nest, a dtype. Out: `Kernel`. May not know: programs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -91,13 +91,14 @@ class Kernel:
         if self._alone(first, last):
             self._require(self.function(first, last, *self._flat(arrays), *rest))
             return
-        pieces, owns = [], []
+        pieces: list[Callable[[], int]] = []
+        owns: list[dict[str, Array]] = []
         ends = np.linspace(first, last + 1, threads.count() + 1).astype(int).tolist()
         for start, stop in zip(ends[:-1], ends[1:]):
             own = self._own(arrays, bool(owns))
             owns.append(own)
             flat = self._flat({**arrays, **own})
-            pieces.append(lambda a=start, b=stop - 1, f=flat: self.function(a, b, *f, *rest))
+            pieces.append(partial(self.function, start, stop - 1, *flat, *rest))
         self._require(max(threads.at_once(pieces)))
         for own in owns[1:]:
             for name, array in own.items():

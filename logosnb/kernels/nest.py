@@ -82,7 +82,9 @@ def nest(
     ranges = ranges_of(statements, {n: v for n, v in whole.items() if n not in bound})
     read = [n.id for n in everything(statements) if isinstance(n, tree.Name)]
     inputs = tuple(dict.fromkeys(n for n in read if _is_input(n, bound, shapes, sequences)))
-    carried = tuple(n for n in dict.fromkeys(read) if n in bound and _may_be_read_first(n, statements))
+    carried = tuple(
+        n for n in dict.fromkeys(read) if n in bound and may_be_read_first(n, statements)
+    )
     written = tuple(dict.fromkeys(_written(statements)))
     loop = Loop(statements, ranges, written)
     split, summed = loop.split()
@@ -133,7 +135,7 @@ def _is_input(
     return name not in bound and name not in shapes and name not in sequences
 
 
-def _may_be_read_first(name: str, statements: tuple[Statement, ...]) -> bool:
+def may_be_read_first(name: str, statements: tuple[Statement, ...]) -> bool:
     """Whether a name may be read before these statements bind it: then its value comes from outside."""
     for node in everything(statements):
         match node:
@@ -182,8 +184,10 @@ def _require(
         case tree.Item(sequence=whole):
             if not isinstance(whole, tree.Name) or whole.id not in (*shapes, *sequences):
                 raise NotCompiled(node, "only items of tensors and of new Seqs compile")
-        case tree.Length(sequence=whole) | tree.RepeatEach(sequence=whole) | tree.Contains(
-            sequence=whole
+        case (
+            tree.Length(sequence=whole)
+            | tree.RepeatEach(sequence=whole)
+            | tree.Contains(sequence=whole)
         ) if not (isinstance(whole, tree.Name) and whole.id in sequences):
             raise NotCompiled(node, "only new Seqs have a length here")
         case tree.Push(target=target) if not (

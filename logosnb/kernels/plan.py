@@ -22,7 +22,7 @@ from logosnb.interpreter.stages import runner
 from logosnb.kernels.compute import Compute
 from logosnb.kernels.expand import RESULT, expansion, own_name
 from logosnb.kernels.kernel import Kernel
-from logosnb.kernels.nest import NotCompiled, nest
+from logosnb.kernels.nest import NotCompiled, may_be_read_first, nest
 from logosnb.kernels.products import product
 from logosnb.language import tree
 from logosnb.language.tree import Statement
@@ -127,12 +127,16 @@ class Planner:
         shapes, kinds = self.program.shapes, self.program.kinds
         found = expansion(stage, shapes, kinds)
         own_shapes = {own_name(hole): shapes[name] for hole, name in stage.tensors}
-        own_kinds = {own_name(hole): self._read_as(stage, hole, kinds[name]) for hole, name in stage.tensors}
+        own_kinds = {
+            own_name(hole): self._read_as(stage, hole, kinds[name]) for hole, name in stage.tensors
+        }
         for declare in found.declared:
             own_shapes[declare.name] = self._declared_shape(declare)
             own_kinds[declare.name] = declare.kind
         pieces = (found.statements,) if _one(found.statements) else _apart(found.statements)
-        kernels = [self._kernel(p, own_shapes, own_kinds, {}, frozenset(), stage.op) for p in pieces]
+        kernels = [
+            self._kernel(p, own_shapes, own_kinds, {}, frozenset(), stage.op) for p in pieces
+        ]
         return self._running(stage, found.declared, kernels, own_shapes, own_kinds)
 
     def _read_as(self, stage: Stage, hole: str, kind: str) -> str:
@@ -211,13 +215,11 @@ class Planner:
         return Compute(run, reads, found.outputs, position=statement.position)
 
     def _read_elsewhere(self, statement: Statement) -> frozenset[str]:
-        """Names that other statements of Main read."""
-        others = tuple(s for s in self.program.main if s is not statement)
-        nodes = list(everything(others))
-        names = {node.id for node in nodes if isinstance(node, tree.Name)}
-        for node in nodes:
-            if isinstance(node, Stage):
-                names |= {str(value) for value in node.operands.values()}
+        """Names that other statements of Main read, and those that Main itself binds outside loops."""
+        names = {s.name for s in self.program.main if isinstance(s, tree.Let)}
+        for other in self.program.main:
+            if other is not statement:
+                names |= read_before_bound(other)
         return frozenset(names)
 
     def _kernel(
@@ -246,6 +248,14 @@ class Planner:
         return Types({**self.types.names, **known.names}, known.fixed, self.program.functions)
 
 
+def read_before_bound(statement: Statement) -> set[str]:
+    """The names whose value a statement takes from before it."""
+    if isinstance(statement, Stage):
+        return {str(value) for value in statement.operands.values()}
+    names = {node.id for node in everything((statement,)) if isinstance(node, tree.Name)}
+    return {name for name in names if may_be_read_first(name, (statement,))}
+
+
 def _one(statements: tuple[Statement, ...]) -> bool:
     """Whether scalars of the text's outermost level tie its statements together."""
     return any(not isinstance(statement, LOOPS) for statement in statements)
@@ -264,5 +274,3 @@ def _said(statement: Statement) -> str:
         case tree.RepeatRange(name=name):
             return f"Repeat for {name}, line {statement.position.line}"
     return f"line {statement.position.line}"
-
-

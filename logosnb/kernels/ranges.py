@@ -27,7 +27,7 @@ class Interval(NamedTuple):
 
     @property
     def known(self) -> bool:
-        return -SAFE < self.low and self.high < SAFE
+        return self.low > -SAFE and self.high < SAFE
 
     def join(self, other: Interval) -> Interval:
         return Interval(min(self.low, other.low), max(self.high, other.high))
@@ -38,7 +38,8 @@ ANYTHING = Interval(-inf, inf)
 
 @dataclass(frozen=True)
 class Ranges:
-    """names: the interval of each Int name of the nest; once: the value of each name bound once."""
+    """names: the interval of each Int name of the nest; once: the names that are always bound to one
+    expression, with it."""
 
     names: Mapping[str, Interval]
     once: Mapping[str, Expression] = field(default_factory=dict)
@@ -77,8 +78,8 @@ class Ranges:
 
 
 def mentions(expression: Expression, variable: str, once: Mapping[str, Expression]) -> bool:
-    """Whether an expression reads the variable, also through names bound once."""
-    names = {node.id for node in everything((tree.Show(expression),)) if isinstance(node, tree.Name)}
+    """Whether an expression reads the variable, also through the names of `once`."""
+    names = _names(expression)
     return variable in names or any(
         mentions(once[name], variable, once) for name in names if name in once
     )
@@ -128,20 +129,42 @@ def ranges_of(statements: tuple[Statement, ...], known: Mapping[str, int]) -> Ra
     """The intervals of the Int names that the statements bind; `known` are constants outside."""
     nodes = list(everything(statements))
     bound = [pair for node in nodes for pair in _bindings(node)]
-    names = [name for name, _, _ in bound]
-    once = {
-        name: low
-        for name, low, high in bound
-        if names.count(name) == 1 and low is high and low is not None
-    }
+    once = _always_the_same(bound)
     intervals = {name: Interval(value, value) for name, value in known.items()}
     for round_ in range(len(bound) + ROUNDS):
         found = _round(bound, Ranges(intervals))
         if all(intervals.get(name) == interval for name, interval in found.items()):
             break
         wide = round_ >= ROUNDS
-        intervals = {**intervals, **{n: _widened(i, intervals.get(n), wide) for n, i in found.items()}}
+        intervals = {
+            **intervals,
+            **{n: _widened(i, intervals.get(n), wide) for n, i in found.items()},
+        }
     return Ranges(intervals, once)
+
+
+def _always_the_same(bound: list[Binding]) -> dict[str, Expression]:
+    """The names whose every binding says the same expression, with it."""
+    said: dict[str, list[Expression | None]] = {}
+    for name, low, high in bound:
+        said.setdefault(name, []).append(low if low is high else None)
+    same = {n: e[0] for n, e in said.items() if e[0] is not None and all(x == e[0] for x in e)}
+    return _without_cycles(same)
+
+
+def _without_cycles(same: dict[str, Expression]) -> dict[str, Expression]:
+    """Those names whose expressions do not come back to themselves."""
+    kept: dict[str, Expression] = {}
+    waiting = dict(same)
+    while True:
+        ready = [name for name, value in waiting.items() if not _names(value) & set(waiting)]
+        if not ready:
+            return kept
+        kept |= {name: waiting.pop(name) for name in ready}
+
+
+def _names(expression: Expression) -> set[str]:
+    return {n.id for n in everything((tree.Show(expression),)) if isinstance(n, tree.Name)}
 
 
 def _round(bound: list[Binding], ranges: Ranges) -> dict[str, Interval]:

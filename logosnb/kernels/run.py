@@ -36,16 +36,21 @@ def execute_planned(
         show(line)
 
     try:
-        return interpreter.execute(planned(program, dtype).program, narrowed(inputs, dtype), counted)
+        given = narrowed(program, inputs, dtype)
+        return interpreter.execute(planned(program, dtype).program, given, counted)
     except NeedsInterpreter:
         return _narrowed_result(interpreter.execute(program, inputs, _skipping(show, shown)), dtype)
 
 
-def narrowed(inputs: Mapping[str, Array], dtype: str) -> dict[str, Array]:
-    """Real tensors in the dtype."""
+def narrowed(program: Program, inputs: Mapping[str, Array], dtype: str) -> dict[str, Array]:
+    """Real tensors in the dtype; what is declared and not supplied as zeros of it."""
     if dtype == "f64":
         return dict(inputs)
-    return {n: a if a.dtype.kind == "i" else a.astype(np.float32) for n, a in inputs.items()}
+    given = {n: a if a.dtype.kind == "i" else a.astype(np.float32) for n, a in inputs.items()}
+    for name, declared in program.declared.items():
+        if name not in given and declared.kind == "Real":
+            given[name] = np.zeros(declared.shape, np.float32)
+    return given
 
 
 def _narrowed_result(values: Mapping[str, Any], dtype: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def cross_entropy(z: Array, targets: Array) -> Array:
     return mean
 
 
+# A target that is no column makes the expansion fail as an index does, at an item that is not there.
 # y = mean over rows of log Σ exp z − z[t]:  dz = dy (softmax z − onehot t) / rows
 CROSS_ENTROPY = Op(
     name="CrossEntropy",
@@ -56,6 +57,8 @@ CROSS_ENTROPY = Op(
         Repeat for row from 1 to {z.rows}:
             Let base be (row - 1) * {z.columns}.
             Let target be item row of {targets}.
+            If target < 1 or target > {z.columns}:
+                Let nowhere be item 0 of {z}.
             Let mutable largest be -infinity.
             Repeat for column from 1 to {z.columns}:
                 Set largest to max(largest, item (base + column) of {z}).

@@ -20,15 +20,14 @@ def spread(value: str) -> str:
     """
 
 
-def summed(place: str, divided: str = "") -> str:
-    """The expansion of a sum into item `place` of the result."""
+def total(divided: str = "") -> str:
+    """The expansion of the sum of all elements, `divided` by their number for the mean."""
     return f"""
-        Let {{y}} be a {{y.rows}} by {{y.columns}} tensor of Real.
-        Repeat for row from 1 to {{x.rows}}:
-            Repeat for column from 1 to {{x.columns}}:
-                Let value be item ((row - 1) * {{x.columns}} + column) of {{x}}.
-                Set item {place} of {{y}} to (item {place} of {{y}}) + value.
-        {divided}
+        Let {{y}} be a 1 by 1 tensor of Real.
+        Let mutable total be 0.0.
+        Repeat for k from 1 to {{x.size}}:
+            Set total to total + (item k of {{x}}).
+        Set item 1 of {{y}} to total{divided}.
     """
 
 
@@ -41,7 +40,7 @@ SUM = Op(
     about="The sum of all elements, 1 by 1.",
     shape=lambda s: (1, 1),
     meaning=lambda x: x.sum(dtype=float).reshape(1, 1),
-    expansion=summed("1"),
+    expansion=total(),
     adjoint={"x": spread("item 1 of {dy}")},
     formula="dx = dy, the same for every element",
     examples=(Example("Let y be sum of x.", X, [[12]], [[5]], {"x": [[5, 5], [5, 5]]}),),
@@ -54,7 +53,7 @@ MEAN = Op(
     about="The mean of all elements, 1 by 1; NaN of a tensor without elements.",
     shape=lambda s: (1, 1),
     meaning=lambda x: (x.sum(dtype=float) / np.float64(x.size)).reshape(1, 1),
-    expansion=summed("1", "Set item 1 of {y} to (item 1 of {y}) / {x.size}."),
+    expansion=total(" / {x.size}"),
     adjoint={"x": spread("(item 1 of {dy}) / {x.size}")},
     formula="dx = dy / n, the same for every element",
     examples=(Example("Let y be mean of x.", X, [[3]], [[8]], {"x": [[2, 2], [2, 2]]}),),
@@ -67,7 +66,14 @@ ROW_SUMS = Op(
     about="The sum of each row, rows by 1.",
     shape=lambda s: (s.x.rows, 1),
     meaning=lambda x: x.sum(axis=1, keepdims=True, dtype=float),
-    expansion=summed("row"),
+    expansion="""
+        Let {y} be a {y.rows} by 1 tensor of Real.
+        Repeat for row from 1 to {x.rows}:
+            Let mutable total be 0.0.
+            Repeat for column from 1 to {x.columns}:
+                Set total to total + (item ((row - 1) * {x.columns} + column) of {x}).
+            Set item row of {y} to total.
+    """,
     adjoint={"x": spread("item row of {dy}")},
     formula="dx = dy of its row",
     examples=(
@@ -82,7 +88,13 @@ COLUMN_SUMS = Op(
     about="The sum of each column, 1 by columns.",
     shape=lambda s: (1, s.x.columns),
     meaning=lambda x: x.sum(axis=0, keepdims=True, dtype=float),
-    expansion=summed("column"),
+    expansion="""
+        Let {y} be a 1 by {y.columns} tensor of Real.
+        Repeat for row from 1 to {x.rows}:
+            Repeat for column from 1 to {x.columns}:
+                Let value be item ((row - 1) * {x.columns} + column) of {x}.
+                Set item column of {y} to (item column of {y}) + value.
+    """,
     adjoint={"x": spread("item column of {dy}")},
     formula="dx = dy of its column",
     examples=(
