@@ -53,7 +53,7 @@ def executed() -> dict[str, Any]:
         for index, cell in enumerate(notebook.cells):
             client.execute_cell(cell, index)
         code = "%%logos\nLet x be a 2 by 3 tensor of Real.\nLet y be soft"
-        replies = {"Tab": completed(client, code)}
+        replies = {"Tab": completed(client, code), "messages": messages(client, CELLS["endless"])}
     saved = nbformat.reads(nbformat.writes(notebook), as_version=4)
     return dict(zip(CELLS, saved.cells)) | replies
 
@@ -66,6 +66,23 @@ def completed(client: NotebookClient, code: str) -> Any:
         return await client.kc.complete(code, len(code), reply=True, timeout=60)
 
     return run_sync(reply)()
+
+
+def messages(client: NotebookClient, code: str) -> int:
+    """How many messages of output the kernel sends while it runs `code`."""
+
+    async def count() -> int:
+        assert client.kc is not None
+        request, sent = client.kc.execute(code), 0
+        while True:
+            message = await client.kc.get_iopub_msg(timeout=60)
+            if message["parent_header"].get("msg_id") != request:
+                continue
+            if message["content"].get("execution_state") == "idle":
+                return sent
+            sent += message["msg_type"] == "stream"
+
+    return run_sync(count)()
 
 
 def errors(cell: Any) -> list[Any]:
@@ -120,6 +137,11 @@ def test_show_streams_and_is_capped(executed: dict[str, Any]) -> None:
     text = texts(executed["endless"])
     assert text.startswith("1\n2\n") and text.count("\n") < 20_000
     assert "the rest is left out" in text
+
+
+def test_show_sends_fewer_messages_than_the_server_lets_through(executed: dict[str, Any]) -> None:
+    """It passes 1000 a second on and drops the rest, also the one that says that the cell is done."""
+    assert 1 <= executed["messages"] < 500
 
 
 def test_without_dot_the_graph_is_there_as_text(executed: dict[str, Any]) -> None:

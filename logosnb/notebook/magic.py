@@ -4,7 +4,7 @@ In: an IPython shell and a cell. Out: what the cell shows, and the notebook vari
 not know: how programs run (cell.py), what options there are (options.py).
 
 An error leaves the cell as an exception, so that the cell fails for everything that executes notebooks;
-LogosError itself says how it is shown.
+LogosError itself says how it is shown. So does the stop button, as one line.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ from logosnb.notebook.options import PARSER, read_options
 from logosnb.notebook.reference import Reference
 
 
+class Interrupted(KeyboardInterrupt):
+    """The stop button: a KeyboardInterrupt that shows no line of Python."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
 @magics_class
 class LogosMagics(Magics):
     """The magics that `%load_ext logosnb` adds."""
@@ -27,7 +34,10 @@ class LogosMagics(Magics):
     def logos(self, line: str, cell: str) -> None:
         shell: Any = self.shell
         options = read_options(line)
-        session = run_cell(cell, first_line(shell, cell), options, shell.user_ns, say)
+        try:
+            session = run_cell(cell, first_line(shell, cell), options, shell.user_ns, say)
+        except KeyboardInterrupt:
+            raise Interrupted("the program was stopped before its end") from None
         if options.name is not None:
             shell.user_ns[options.name] = session
         if not options.quiet:
@@ -46,8 +56,12 @@ LogosMagics.logos.__doc__ = PARSER.format_help()
 
 
 def say(line: str) -> None:
-    """A line at once, while the program still runs."""
-    print(line, flush=True)
+    """A line, while the program still runs.
+
+    Not flushed: the kernel sends what was printed five times a second. A message for each line is more
+    than Jupyter's server passes on, which then drops the rest, and with it the end of the cell.
+    """
+    print(line)
 
 
 def first_line(shell: Any, cell: str) -> int:
