@@ -293,13 +293,18 @@ def test_the_help_says_every_option(kept_shell: InteractiveShell) -> None:
     assert all(name in text for name in NAMES)
 
 
-def test_an_interrupt_passes(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_passes_as_one_line(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*given: Any, **named: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("logosnb.notebook.cell.check", interrupted)
-    result, _ = run(shell, f"%%logos net --grad loss --check\n{NET}")
+    result, captured = run(shell, f"%%logos net --grad loss --check\n{NET}")
     assert isinstance(result.error_in_exec, KeyboardInterrupt)
+    shown = captured.stdout.strip().splitlines()
+    assert shown[-1] == "Interrupted: the program was stopped before its end"
+    assert "Traceback" not in captured.stdout and "get_ipython" not in captured.stdout
 
 
 # ---- Tab --------------------------------------------------------------------------------------
@@ -373,6 +378,7 @@ def test_tab_on_the_first_line(shell: InteractiveShell) -> None:
     assert choices("%%logos --grad loss --wrt loss,x" + body, 0, 31).fragment == ""
     assert "x" in choices("%%logos --grad loss --wrt loss," + body, 0, 31).texts
     assert tab(shell, "%logos_ops Softm") == ["Softmax"]
+    assert tab(shell, "%logos_ops softm") == ["softmax"]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def _on_first_line(before: str, below: list[str]) -> Choices:
     """Options of `%%logos`, tensors of the cell as their values, op names after `%logos_ops`."""
     words = before.split(" ")
     if words[0] == "%logos_ops" and len(words) > 1:
-        return _starting(words[-1], tuple(TABLE), "class")
+        return _starting(words[-1], (*TABLE, *map(str.lower, TABLE)), "class")
     if words[0] != "%%logos" or len(words) < 2:
         return Choices()
     option, fragment = words[-2], words[-1]
