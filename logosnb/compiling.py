@@ -45,7 +45,9 @@ class Compiled:
         the result has; the Result then holds these arrays.
         """
         output = Output(show)
-        values = execute(self.program, prepared(self.program, inputs), output, self.dtype)
+        values = execute(
+            self.program, prepared(self.program, inputs, self.dtype), output, self.dtype
+        )
         for name, array in (out or {}).items():
             values[name] = _into(array, values, name)
         return Result(values, output.lines)

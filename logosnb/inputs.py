@@ -19,8 +19,10 @@ from logosnb.stages.stage import Declaration
 Array = np.ndarray[Any, Any]
 
 
-def prepared(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Array]:
-    """Every supplied tensor as an array of its declared shape and kind.
+def prepared(
+    program: Program, inputs: Mapping[str, Any] | None, dtype: str = "f64"
+) -> dict[str, Array]:
+    """Every supplied tensor as an array of its declared shape and kind, Reals in the dtype.
 
     Raises InputError for what is missing, unknown or unusable, and ShapeError for a wrong shape.
     """
@@ -31,7 +33,7 @@ def prepared(program: Program, inputs: Mapping[str, Any] | None) -> dict[str, Ar
     missing = [program.declared[name] for name in program.inputs if name not in given]
     if missing:
         raise InputError(missing_sentence(missing))
-    return {name: as_tensor(value, program.declared[name]) for name, value in given.items()}
+    return {n: as_tensor(value, program.declared[n], dtype) for n, value in given.items()}
 
 
 def missing_sentence(missing: list[Declaration]) -> str:
@@ -48,8 +50,8 @@ def _not_declared(program: Program, name: str) -> str:
     return f"the program declares no tensor `{name}`{hint}"
 
 
-def as_tensor(value: Any, wanted: Declaration) -> Array:
-    """`value` as a 2-D C-contiguous float64 (Real) or int64 (Int) array; a 1-D one is one row."""
+def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
+    """`value` as a 2-D C-contiguous array, int64 for Int, else in the dtype; a 1-D one is one row."""
     array = _real_array(value, wanted.name)
     if array.ndim < 2:
         array = array.reshape(1, -1)
@@ -57,8 +59,9 @@ def as_tensor(value: Any, wanted: Declaration) -> Array:
         raise ShapeError(_shape_sentence(array, wanted))
     if wanted.kind == "Int":
         _require_whole(array, wanted.name)
-    kind = np.int64 if wanted.kind == "Int" else np.float64
-    return np.ascontiguousarray(array, dtype=kind)
+    real = np.float32 if dtype == "f32" else np.float64
+    with np.errstate(over="ignore"):  # beyond f32 is infinite in f32
+        return np.ascontiguousarray(array, dtype=np.int64 if wanted.kind == "Int" else real)
 
 
 def _real_array(value: Any, name: str) -> Array:
@@ -98,7 +101,7 @@ def _require_whole(array: Array, name: str) -> None:
         )
 
 
-def cotangent_for(program: Program, of: str, cotangent: Any) -> Array:
+def cotangent_for(program: Program, of: str, cotangent: Any, dtype: str = "f64") -> Array:
     """The cotangent of output `of`: as given, or one where the output is 1 by 1."""
     shape = program.shapes[of]
     if cotangent is None:
@@ -108,4 +111,4 @@ def cotangent_for(program: Program, of: str, cotangent: Any) -> Array:
                 f"1 by 1 loss; only a 1 by 1 output has a cotangent of itself, 1"
             )
         return np.ones((1, 1))
-    return as_tensor(cotangent, Declaration("cotangent", shape, "Real", 0))
+    return as_tensor(cotangent, Declaration("cotangent", shape, "Real", 0), dtype)

@@ -92,7 +92,7 @@ def run(
     require_backend(backend, dtype)
     ready = as_program(program)
     output = Output(show)
-    given = prepared(ready, inputs)
+    given = prepared(ready, inputs, dtype or "f64")
     if backend == "interpreter":
         values = interpreter.execute(ready, given, output)
     else:
@@ -155,7 +155,19 @@ def grad(
     forward = as_program(program)
     wanted = real_inputs(forward) if wrt is None else [wrt] if isinstance(wrt, str) else wrt
     derived, name = derivation(forward, of, tuple(wanted))
-    given = {**(inputs or {}), name: cotangent_for(forward, of, cotangent)}
+    given = {**(inputs or {}), name: cotangent_for(forward, of, cotangent, dtype or "f64")}
     result = run(derived.program, given, backend=backend, dtype=dtype, show=show)
-    grads = {tensor: np.array(result[g]) for tensor, g in derived.grads.items()}
-    return Gradients(np.array(result[of]), grads, derived, result)
+    grads = own_arrays(result, derived)
+    value = np.array(result[of]) if of in forward.declared else result[of]
+    return Gradients(value, grads, derived, result)
+
+
+def own_arrays(result: Result, derived: Backward) -> dict[str, Array]:
+    """The gradient of each tensor, copied where another tensor has the same or the caller gave it."""
+    names = list(derived.grads.values())
+    return {
+        tensor: np.array(result[name])
+        if names.count(name) > 1 or name in derived.program.inputs
+        else result[name]
+        for tensor, name in derived.grads.items()
+    }

@@ -36,7 +36,7 @@ _lock = threading.Lock()
 _kept: dict[str, Any] = {}
 
 
-def build(text: str, signature: str) -> Callable[..., int]:
+def build(text: str, signature: Any) -> Callable[..., int]:
     """The compiled kernel; a second call with the same content gives the same function."""
     content = f"{text}\n# {signature}\n"
     with _lock:
@@ -46,7 +46,7 @@ def build(text: str, signature: str) -> Callable[..., int]:
     return kept
 
 
-def _compiled(content: str, signature: str) -> Any:
+def _compiled(content: str, signature: Any) -> Any:
     module, on_disk = _module(content)
     decorate = numba.njit(signature, nogil=True, error_model="numpy", cache=on_disk)
     return decorate(module.kernel)

@@ -9,14 +9,18 @@ not compile runs beside what does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from logosnb.interpreter.lines import variable
 from logosnb.interpreter.section import Section
 from logosnb.interpreter.write_statements import bind, write
-from logosnb.language.tree import Statement
+from logosnb.language.tree import Declare, Statement
+
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,43 @@ class Compute(Statement):
     run: Callable[..., tuple[Any, ...]] = field(repr=False, compare=False)
     reads: tuple[str, ...]
     binds: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Supplied(Declare):
+    """A declared tensor that the program only reads: the caller's array, not a copy."""
+
+
+@dataclass(frozen=True)
+class Made(Declare):
+    """A declared tensor that the program writes: a copy of what was supplied, or zeros made for it."""
+
+
+@write.register
+def _(made: Made, section: Section) -> None:
+    own = section.object(_own)
+    bind(made.name, f"{own}(_inputs, {ascii(made.name)})", section, made.position)
+
+
+def _own(inputs: Mapping[str, Any], name: str) -> Array:
+    """The tensor for the program alone: zeros were made for this run, what a caller gave is copied."""
+    array: Array = inputs[name]
+    return array if isinstance(inputs.get(MADE), dict) and name in inputs[MADE] else array.copy()
+
+
+MADE = "made for this run"  # no name of a program has spaces
+
+
+@write.register
+def _(supplied: Supplied, section: Section) -> None:
+    view = section.object(_read_only)
+    bind(supplied.name, f"{view}(_inputs[{ascii(supplied.name)}])", section, supplied.position)
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @write.register

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from logosnb.kernels import threads
 from logosnb.kernels.build import build
@@ -55,16 +56,25 @@ class Kernel:
     def function(self) -> Any:
         return build(self.source, self._signature())
 
-    def _signature(self) -> str:
+    def _signature(self) -> Any:
+        """What only is read may be an array that cannot be written to."""
         nest = self.nest
-        real = "float64" if self.dtype == "f64" else "float32"
-        arrays = ["int64[::1]" if nest.kinds[t] == "Int" else f"{real}[::1]" for t in nest.tensors]
-        names = {REAL: real, INT: "int64", BOOL: "boolean"}
+        real = types.float64 if self.dtype == "f64" else types.float32
+        arrays = [
+            types.Array(
+                types.int64 if nest.kinds[tensor] == "Int" else real,
+                1,
+                "C",
+                readonly=tensor not in nest.written,
+            )
+            for tensor in nest.tensors
+        ]
+        names = {REAL: real, INT: types.int64, BOOL: types.boolean}
         scalars = [names[nest.types.names[name]] for name in nest.inputs]
-        ends = ["int64", "int64"] if nest.split else []
-        out = ["float64[::1]"] if self.code.outputs else []
-        every = [*ends, *out, *arrays, *scalars, *(["int64"] * len(self.code.literals))]
-        return f"int64({', '.join(every)})"
+        ends = [types.int64, types.int64] if nest.split else []
+        out = [types.float64[::1]] if self.code.outputs else []
+        literals = [types.int64] * len(self.code.literals)
+        return types.int64(*ends, *out, *arrays, *scalars, *literals)
 
     def __call__(self, arrays: Mapping[str, Array], scalars: Mapping[str, Any]) -> list[Any]:
         """Run on flat arrays by name; gives the scalars of `nest.outputs`."""

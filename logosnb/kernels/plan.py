@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from logosnb.interpreter.stages import runner
-from logosnb.kernels.compute import Compute
+from logosnb.kernels import memory
+from logosnb.kernels.compute import Compute, Made, Supplied
 from logosnb.kernels.expand import RESULT, expansion, own_name
 from logosnb.kernels.kernel import Kernel
 from logosnb.kernels.nest import NotCompiled, may_be_read_first, nest
@@ -39,8 +40,18 @@ LOOPS = (tree.RepeatRange, tree.RepeatEach, tree.RepeatForever, tree.While, tree
 @dataclass
 class Plan:
     program: Program
+    dtype: str
     kernels: list[Kernel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def zeros(self, supplied: Mapping[str, Array]) -> dict[str, Array]:
+        """Zeros of the dtype for what is declared and not supplied."""
+        real = np.float64 if self.dtype == "f64" else np.float32
+        return {
+            name: memory.zeros(declared.shape, real if declared.kind == "Real" else np.int64)
+            for name, declared in self.program.declared.items()
+            if name not in supplied
+        }
 
 
 def planned(program: Program, dtype: str) -> Plan:
@@ -60,7 +71,7 @@ class Planner:
         self.dtype = dtype
         self.real = np.float64 if dtype == "f64" else np.float32
         self.types, _ = program_types(program)
-        self.found = Plan(program)
+        self.found = Plan(program, dtype)
 
     def plan(self) -> Plan:
         main = tuple(self._planned(statement) for statement in self.program.main)
@@ -90,8 +101,12 @@ class Planner:
     # ---- passes
 
     def _placed(self, declare: tree.Declare) -> Statement:
-        """f64 arrays are the interpreter's own; f32 ones, unless supplied, are narrowed here."""
-        return declare
+        """An input is read where it lies, and shown as a view that cannot be written to; a tensor that
+        the program also writes is a copy, as the interpreter makes it."""
+        sizes = (declare.name, declare.rows, declare.columns, declare.kind)
+        if declare.name in self.program.inputs:
+            return Supplied(*sizes, position=declare.position)
+        return Made(*sizes, position=declare.position)
 
     def _computed(self, stage: Stage) -> Statement:
         if stage.shape is None or any(name not in self.program.shapes for _, name in stage.tensors):
@@ -176,7 +191,7 @@ class Planner:
         return (array if kind == "Int" else self._as_real(array)).reshape(-1)
 
     def _zeros(self, shape: Shape, kind: str) -> Array:
-        return np.zeros(shape, dtype=np.int64 if kind == "Int" else self.real)
+        return memory.zeros(shape, np.int64 if kind == "Int" else self.real)
 
     def _meant(self, stage: Stage) -> Statement:
         """A stage by its meaning, in f64, its result in the dtype."""

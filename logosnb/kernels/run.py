@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from logosnb import interpreter
+from logosnb.kernels.compute import MADE
 from logosnb.kernels.kernel import NeedsInterpreter
 from logosnb.kernels.plan import planned
 from logosnb.stages.program import Program
@@ -35,22 +36,14 @@ def execute_planned(
         shown += 1
         show(line)
 
+    plan = planned(program, dtype)
     try:
-        given = narrowed(program, inputs, dtype)
-        return interpreter.execute(planned(program, dtype).program, given, counted)
+        made = plan.zeros(inputs)
+        given: dict[str, Any] = {**inputs, **made, MADE: made}
+        return interpreter.execute(plan.program, given, counted)
     except NeedsInterpreter:
-        return _narrowed_result(interpreter.execute(program, inputs, _skipping(show, shown)), dtype)
-
-
-def narrowed(program: Program, inputs: Mapping[str, Array], dtype: str) -> dict[str, Array]:
-    """Real tensors in the dtype; what is declared and not supplied as zeros of it."""
-    if dtype == "f64":
-        return dict(inputs)
-    given = {n: a if a.dtype.kind == "i" else a.astype(np.float32) for n, a in inputs.items()}
-    for name, declared in program.declared.items():
-        if name not in given and declared.kind == "Real":
-            given[name] = np.zeros(declared.shape, np.float32)
-    return given
+        wide = {n: a.astype(np.float64) if a.dtype.kind == "f" else a for n, a in inputs.items()}
+        return _narrowed_result(interpreter.execute(program, wide, _skipping(show, shown)), dtype)
 
 
 def _narrowed_result(values: Mapping[str, Any], dtype: str) -> dict[str, Any]:

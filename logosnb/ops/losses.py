@@ -53,7 +53,6 @@ CROSS_ENTROPY = Op(
     meaning=cross_entropy,
     expansion="""
         Let {y} be a 1 by 1 tensor of Real.
-        Let mutable losses be 0.0.
         Repeat for row from 1 to {z.rows}:
             Let base be (row - 1) * {z.columns}.
             Let target be item row of {targets}.
@@ -65,16 +64,12 @@ CROSS_ENTROPY = Op(
             If largest == -infinity:
                 Set largest to 0.0.
             Let mutable total be 0.0.
-            Let mutable chosen be nan.
             Repeat for column from 1 to {z.columns}:
                 Set total to total + exp((item (base + column) of {z}) - largest).
-                If column == target:
-                    Set chosen to (item (base + column) of {z}) - largest.
-            If total == 0.0:
-                Set losses to losses + infinity.
-            Otherwise:
-                Set losses to losses + log(total) - chosen.
-        Set item 1 of {y} to losses / {z.rows}.
+            Let mutable loss be infinity.
+            If total != 0.0:
+                Set loss to log(total) - (item (base + target) of {z}) + largest.
+            Set item 1 of {y} to (item 1 of {y}) + loss / {z.rows}.
     """,
     adjoint={
         "z": """
