@@ -97,7 +97,8 @@ def _require_whole(array: Array, name: str) -> None:
         whole = array <= np.uint64(2**63 - 1) if array.dtype.kind == "u" else np.array([True])
     if not whole.all():
         raise InputError(
-            f"`{name}` is a tensor of Int, and the array given has other numbers in it"
+            f"`{name}` is a tensor of Int, and the array given has numbers in it that are not whole"
+            " or need more than 64 bits"
         )
 
 

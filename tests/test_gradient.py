@@ -311,3 +311,62 @@ def test_an_error_in_a_function_after_main_keeps_its_line() -> None:
     with pytest.raises(logosnb.LogosRuntimeError) as error:
         logosnb.grad(text, {"x": 1.0}, of="y")
     assert error.value.line == 7 and "Return 1 / n." in str(error.value)
+
+
+# ---- what a caller may ask for --------------------------------------------------------------------
+
+
+def test_a_constant_in_wrt_is_no_tensor() -> None:
+    for body in ("Let c be 2.\nLet y be x scaled by c.\n", "Let c be 2.\nLet y be tanh of x.\n"):
+        with pytest.raises(logosnb.Shapeless) as refusal:
+            derive(body, "y", ["x", "c"])
+        assert refusal.value.tensor == "c"
+
+
+@pytest.mark.parametrize("wrt", [None, 5, [1], [np.eye(2)]])
+def test_wrt_that_names_nothing_is_an_error_in_words(wrt) -> None:
+    with pytest.raises(logosnb.LogosError, match="wrt lists names"):
+        derive("Let y be tanh of x.\n", "y", wrt)
+
+
+def test_the_gradient_of_the_cotangent_is_the_output() -> None:
+    """The loss is Σ output ⊙ cotangent: zeros would be wrong."""
+    x, ct = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+    found = derive("Let y be square of x.\n", "y", ["x", "ct"])
+    result = logosnb.run(found.program, {"x": x, "ct": ct})
+    np.testing.assert_array_equal(result[found.grads["ct"]], x**2)
+    read = derive("Let y be x hadamard ct.\n", "y", ["ct"])
+    result = logosnb.run(read.program, {"x": x, "ct": ct})
+    np.testing.assert_array_equal(result[read.grads["ct"]], 2 * x * ct)
+
+
+def test_an_operand_that_only_the_unwanted_half_of_a_rule_reads_may_be_overwritten() -> None:
+    """The rule of `… across 2 heads` has one text for both operands; dx reads w alone."""
+    text = """Let s be a 2 by 4 tensor of Real.
+Let w be a 4 by 3 tensor of Real.
+Let one_row be a 1 by 4 tensor of Real.
+Let ct be a 2 by 6 tensor of Real.
+Let x be tanh of s.
+Let y be x matmul w across 2 heads.
+Set row 1 of x to one_row.
+"""
+    source = logosnb.backward(text, "y", "ct", ["s"]).source
+    product, tanh = source.split("# Let x be tanh of s.")
+    assert "x_before" not in product and "Let x_before be tanh of s." in tanh
+    direct = text.replace("Let x be tanh of s.", "").replace("Let s be", "Let x be")
+    assert logosnb.backward(direct, "y", "ct", ["x"]).grads
+    with pytest.raises(logosnb.Overwritten):
+        logosnb.backward(direct, "y", "ct", ["w"])
+
+
+def test_a_refusal_names_the_op_on_the_way_to_the_loss() -> None:
+    """An op that reads the same row numbers beside that way is none of its business."""
+    text = """Let z be a 2 by 3 tensor of Real.
+Let t be a 2 by 1 tensor of Int.
+Let ct be a 1 by 1 tensor of Real.
+Let y be cross entropy of z with targets t.
+Let aside be rows t of z.
+"""
+    with pytest.raises(logosnb.NotDifferentiated) as refusal:
+        logosnb.backward(text, "y", "ct", ["z", "t"])
+    assert (refusal.value.tensor, refusal.value.op) == ("t", "CrossEntropy")

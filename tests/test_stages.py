@@ -154,3 +154,61 @@ def test_a_program_is_equal_to_what_it_prints() -> None:
     program = logosnb.parse(TWO + "# a comment\nLet y be x  matmul w. # and another\n")
     assert logosnb.parse(str(program)) == program
     assert program != logosnb.parse(TWO + "Let y be x matmul x_t.\n".replace("x_t", "w") * 0)
+
+
+# ---- constants ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("7 % 3", 1),
+        ("-7 % 2", -1),
+        ("-7 / 2", -3),
+        ("-7 // 2", -4),
+        ("2 ** 3", 8),
+        ("-2 ** 2", -4),
+        ("1.0 / 4.0", 0.25),
+        ("1 / sqrt(4)", 0.5),
+    ],
+)
+def test_a_constant_has_the_value_that_a_run_gives_it(expression: str, value: float) -> None:
+    text = f"Let c be {expression}.\n"
+    assert logosnb.parse(text).constants["c"] == value == logosnb.run(text)["c"]
+
+
+HUGE = "1" + "0" * 400
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(f"{HUGE} + 1.5", f"{HUGE} / 3.0", f"sqrt({HUGE})", "1e308 * 10.0", "2 ** 100000"),
+        *("1 / 0", "1.0 / 0.0", "2 ** -1", "1 % 0"),
+    ],
+)
+def test_what_has_no_finite_value_is_no_constant(expression: str) -> None:
+    assert not logosnb.parse(f"Let c be {expression}.\n").constants
+
+
+def test_a_typed_constant_that_its_type_does_not_hold_is_left_to_the_run() -> None:
+    for text in (f"Let c: Real be {HUGE}.\n", "Let c: Int be 2.5.\n"):
+        assert not logosnb.parse(text).constants
+        with pytest.raises(logosnb.LogosRuntimeError):
+            logosnb.run(text)
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    [
+        "x scaled by c",
+        "x softcapped at c",
+        "rmsnorm of x with epsilon c",
+        "l2norm of x with epsilon c",
+    ],
+)
+def test_a_number_too_large_for_a_real_is_refused_at_its_statement(phrase: str) -> None:
+    text = f"Let x be a 1 by 2 tensor of Real.\nLet c be {HUGE}.\nLet y be {phrase}.\n"
+    with pytest.raises(logosnb.LogosSyntaxError, match="too large for a Real") as error:
+        logosnb.parse(text)
+    assert error.value.line == 3

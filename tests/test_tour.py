@@ -22,3 +22,7 @@ def test_the_first_notebook_runs_and_learns() -> None:
     assert "held-out digits are read correctly" in text
     assert "off by factor 64" in text
     assert "loss 2." in text
+    printed = [
+        o.text for c in notebook.cells for o in c.get("outputs", []) if o.get("name") == "stdout"
+    ]
+    assert any("epochs: 100%" in text for text in printed)  # what goes to stderr is red

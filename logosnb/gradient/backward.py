@@ -12,7 +12,7 @@ from functools import cached_property
 
 from logosnb.gradient.refusals import ParseRefusal, Shapeless, UnknownOutput, Unrecognized
 from logosnb.gradient.sweep import Sweep
-from logosnb.language.errors import LogosSyntaxError, ShapeError
+from logosnb.language.errors import LogosError, LogosSyntaxError, ShapeError
 from logosnb.language.parser import parse_source
 from logosnb.language.tree import Name
 from logosnb.stages.program import Program
@@ -53,12 +53,23 @@ def backward(forward: str | Program, output: str, cotangent: str, wrt: Iterable[
     not exist. After A. Griewank, A. Walther: Evaluating Derivatives, section 3.2 (reverse mode).
     """
     program = _parsed(forward) if isinstance(forward, str) else forward
-    wanted = tuple(dict.fromkeys([wrt] if isinstance(wrt, str) else wrt))
+    wanted = tensor_names(wrt)
     _refuse(program, output, cotangent, wanted)
     sweep = Sweep(program, output, cotangent, wanted, taken_names(program))
     grads = sweep.run()
     source = "".join(line + "\n" for line in sweep.lines)
     return Backward(source, grads, tuple(sweep.origins), program, dict(sweep.gradients))
+
+
+def tensor_names(wrt: Iterable[str] | str) -> tuple[str, ...]:
+    """The names in wrt, each once; one name may stand for itself."""
+    names = (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else tuple(wrt)
+    for name in names:
+        if not isinstance(name, str):
+            raise LogosError(
+                f"wrt lists names of tensors, text such as `x`, not a value of type {type(name).__name__}"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _parsed(source: str) -> Program:

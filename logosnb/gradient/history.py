@@ -9,7 +9,7 @@ last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from logosnb.ops.op import NoGradient, kind_of
@@ -91,6 +91,15 @@ def row_names(stage: Stage) -> Iterator[str]:
     for hole, value in stage.operands.items():
         if kind_of(hole) == "row" and isinstance(value, str):
             yield value
+
+
+def leading_to(output: Version, found: Sequence[Step]) -> Iterator[Step]:
+    """The steps that the output's value comes from, the last one first."""
+    needed = {output}
+    for step in reversed(found):
+        if step.makes in needed:
+            needed |= set(step.reads.values())
+            yield step
 
 
 def untouched(step: Step) -> Iterator[tuple[str, Version]]:

@@ -8,16 +8,22 @@ recomputes what was overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from logosnb.gradient.history import Reach, Step, Version, reach, steps, untouched
+from logosnb.gradient.history import Reach, Step, Version, leading_to, reach, steps, untouched
 from logosnb.gradient.names import Names
-from logosnb.gradient.refusals import NoGradient, NotDerived, NotDifferentiated, Overwritten
+from logosnb.gradient.refusals import (
+    NoGradient,
+    NotDerived,
+    NotDifferentiated,
+    Overwritten,
+    Shapeless,
+)
 from logosnb.gradient.statement import statement_text
 from logosnb.ops.op import NoGradient as Stepwise
 from logosnb.ops.op import Shape
-from logosnb.ops.template import hole_names, render
+from logosnb.ops.template import guarded, hole_names, render
 from logosnb.stages.lift import shape_operands
 from logosnb.stages.program import Program
 from logosnb.stages.stage import Stage
@@ -31,6 +37,7 @@ class Sweep:
     ) -> None:
         self.program = program
         self.output = output
+        self.cotangent = cotangent
         self.wrt = wrt
         self.names = Names(taken)
         self.steps, self.latest = steps(program.stages)
@@ -43,10 +50,23 @@ class Sweep:
     def run(self) -> dict[str, str]:
         """The gradient's name for each tensor of wrt."""
         self._refuse_whole_numbers()
+        self._refuse_shapeless()
         for step in reversed(self.steps):
             if step.stage.out in self.gradients and self.reach.any.get(step.makes):
                 self._step(step)
-        return {tensor: self.gradients.get(tensor) or self._zeros(tensor) for tensor in self.wrt}
+        return {tensor: self._gradient(tensor) for tensor in self.wrt}
+
+    def _gradient(self, tensor: str) -> str:
+        """What holds the gradient of Σ output ⊙ cotangent; that of the cotangent is the output, and
+        what the output depends on it besides."""
+        found = self.gradients.get(tensor)
+        if tensor != self.cotangent:
+            return found or self._zeros(tensor)
+        if found is None:
+            return self.output
+        total = self.names.tensor(f"g_{tensor}")
+        self._emit([f"Let {total} be {found} plus {self.output}."], self._line_of(tensor))
+        return total
 
     # -- one stage
 
@@ -90,10 +110,10 @@ class Sweep:
             handed_on = cotangent if alias == "{dy}" else found[alias[2:-1]]
             found.update(dict.fromkeys(wanted, handed_on))
             return
-        values = self._values(step, cotangent, text)
+        present = {*step.stage.operands, *(f"d{hole}" for hole in wanted)}
+        values = self._values(step, cotangent, hole_names(guarded(text, present)))
         for hole in wanted:
             values[f"d{hole}"] = found[hole] = self.names.tensor(f"g_{step.reads[hole][0]}")
-        present = {*step.stage.operands, *(f"d{hole}" for hole in wanted)}
         self._emit(render(text, values, present, self.names.own), step.stage.line)
 
     def _wanted(self, step: Step, keys: list[str], text: str) -> list[str]:
@@ -112,11 +132,11 @@ class Sweep:
         texts = adjoint.items() if isinstance(adjoint, Mapping) else ()
         return {k: t.strip() for k, t in texts if t.strip() in {f"{{d{h}}}" for h in step.reads}}
 
-    def _values(self, step: Step, cotangent: str, text: str) -> dict[str, Any]:
-        """What fills the holes of a rule: names of the right versions, numbers, sizes."""
+    def _values(self, step: Step, cotangent: str, used: Collection[str]) -> dict[str, Any]:
+        """What fills the holes of a rule: names of the right versions, numbers, sizes. A version that
+        was overwritten is recomputed where it is among the holes `used`."""
         values = stage_values(step.stage, self.program.shapes, self.program.kinds)
         values["dy"] = cotangent
-        used = hole_names(text)
         for hole, version in step.reads.items():
             if hole in used:
                 values[hole] = self._current(version, step)
@@ -151,13 +171,14 @@ class Sweep:
     def _zeros(self, tensor: str) -> str:
         name = self.names.tensor(f"g_{tensor}")
         shape = self.program.shapes[tensor]
-        declaration = self.program.declared.get(tensor)
-        line = declaration.line if declaration else self._line_of(tensor)
+        line = self._line_of(tensor)
         self._emit([f"# the output does not depend on {tensor}"], line)
         self._emit([f"Let {name} be a {shape.rows} by {shape.columns} tensor of Real."], line)
         return name
 
     def _line_of(self, tensor: str) -> int:
+        if tensor in self.program.declared:
+            return self.program.declared[tensor].line
         return next(step.stage.line for step in self.steps if step.stage.out == tensor)
 
     # -- text
@@ -183,11 +204,17 @@ class Sweep:
         empty: frozenset[str] = frozenset()
         real = self.reach.real.get(output, empty)
         only = self.reach.any.get(output, empty) - real
-        for step in reversed(self.steps):
+        for step in leading_to(output, self.steps):
             for kind, version in untouched(step):
                 lost = [t for t in self.wrt if t in only & self.reach.any.get(version, empty)]
                 if lost and kind == "ints":
                     raise NotDifferentiated(lost[0], step.stage.op)
+
+    def _refuse_shapeless(self) -> None:
+        """A number of wrt that no refusal before has named: it is no tensor."""
+        for name in self.wrt:
+            if name not in self.program.shapes:
+                raise Shapeless(name)
 
     def _refuse_untouched(self, step: Step) -> None:
         """A Real operand that the rule leaves alone may not depend on wrt at all."""

@@ -59,6 +59,10 @@ def inputs_for(program: Program, options: Options, variables: Variables) -> dict
     is taken from the notebook where a variable of its name is an array or a list.
     """
     wanted = required(program, options)
+    if options.name in wanted:  # or the cell, run again, would read its own result
+        raise InputError(
+            f"`{options.name}` is an input of this program: give the result another name"
+        )
     missing = [program.declared[name] for name in wanted if name not in variables]
     if missing:
         raise InputError(missing_sentence(missing))

@@ -5,6 +5,7 @@ In: the first line of a cell. Out: `Options`, or a LogosError of one sentence. M
 
 from __future__ import annotations
 
+import keyword
 import re
 import shlex
 from argparse import ArgumentParser, BooleanOptionalAction
@@ -80,8 +81,9 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _require_sense(options: Options) -> None:
-    if options.name is not None and not options.name.isidentifier():
-        raise LogosError(f"`{options.name}` cannot be the name of a notebook variable")
+    name = options.name
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+        raise LogosError(f"`{name}` cannot be the name of a notebook variable")
     asked = {
         "--wrt": options.wrt is not None,
         "--cotangent": options.cotangent is not None,

@@ -16,7 +16,7 @@ from logosnb.ops.phrase import holes
 from logosnb.ops.table import Found, find, nearest
 from logosnb.stages.scope import Scope, Tensor
 from logosnb.stages.stage import Operand, Stage
-from logosnb.stages.walk import constant
+from logosnb.stages.walk import constant, real
 
 NUMBERS = {"count": "a whole number", "whole": "a whole number", "number": "a number"}
 
@@ -162,6 +162,8 @@ class Lifter:
             raise self._error(f"`{_said(part)}` is not {NUMBERS[kind]}, literal or constant")
         if kind == "count" and value < (0 if hole == "shift" else 1):
             raise self._error(f"`{_said(part)}` is out of range: it counts from one")
+        if kind == "number" and real(value) is None:
+            raise self._error(f"`{_said(part)}` is too large for a Real, and a number here is one")
         return value
 
     def _value(self, part: object) -> int | float | None:

@@ -19,7 +19,15 @@ from logosnb.stages.lift import Lifter, is_op, words_of
 from logosnb.stages.program import Program
 from logosnb.stages.scope import Scope, Tensor, Text
 from logosnb.stages.stage import Declaration, Stage
-from logosnb.stages.walk import bound_names, children, constant, everything, root_name
+from logosnb.stages.walk import (
+    Constant,
+    bound_names,
+    children,
+    constant,
+    everything,
+    real,
+    root_name,
+)
 
 Statements = tuple[tree.Statement, ...]
 BLOCKS = (tree.If, tree.While, tree.RepeatRange, tree.RepeatEach, tree.RepeatForever)
@@ -137,18 +145,26 @@ class Section:
 
     def _let(self, statement: tree.Let, top: bool) -> tree.Let:
         self._check(statement)
-        name, value = statement.name, constant(statement.value, self.scope.constants)
+        name, value = statement.name, self._constant(statement)
         if name in self.scope.tensors:
             wrong = f"`{name}` is a tensor already: a tensor is bound once"
             raise self.scope.text.error(wrong, statement.position)
         if self._gives_tensor(statement.value):
             self.scope.bind_tensor(name, Tensor(None, "Real"), statement.position)
         if value is not None and top and name in self.scope.once:
-            real = statement.type == tree.REAL
-            self.scope.constants[name] = float(value) if real else value
+            self.scope.constants[name] = value
         elif top:
             self._unrecognized(statement)
         return statement
+
+    def _constant(self, statement: tree.Let) -> Constant | None:
+        """What the statement binds, where that is a number that its type holds."""
+        value = constant(statement.value, self.scope.constants)
+        if value is None or statement.type is None:
+            return value
+        if statement.type == tree.REAL:
+            return value if isinstance(value, float) else real(value)
+        return value if statement.type == tree.INT and isinstance(value, int) else None
 
     def _gives_tensor(self, value: tree.Expression) -> bool:
         return isinstance(value, tree.Call) and value.function in self.returning

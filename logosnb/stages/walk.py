@@ -5,12 +5,15 @@ In: nodes of `language.tree`. Out: plain lists and values. May not know: the op 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 
 from logosnb.language import tree
 
 Constant = int | float
+LONGEST_POWER = 4096  # bits of an Int constant that `**` makes
 # Statements that bind a name, and the field that holds it.
 BINDERS = {tree.Let: "name", tree.RepeatRange: "name", tree.RepeatEach: "name", tree.Pop: "into"}
 
@@ -71,26 +74,61 @@ def constant(expression: tree.Expression, known: Mapping[str, Constant]) -> Cons
         case tree.Unary(operator="-", operand=operand):
             inner = constant(operand, known)
             return None if inner is None else -inner
-        case tree.Binary(operator=operator, left=left, right=right):
-            return _folded(operator, constant(left, known), constant(right, known))
+        case tree.Binary(operator=sign, left=left, right=right):
+            return _folded(sign, constant(left, known), constant(right, known))
         case tree.Call(function="sqrt", arguments=(argument,)):
             inner = constant(argument, known)
-            return None if inner is None or inner < 0 else float(inner) ** 0.5
+            return None if inner is None or inner < 0 else _computed(math.sqrt, inner)
     return None
 
 
-def _folded(operator: str, left: Constant | None, right: Constant | None) -> Constant | None:
+def real(value: Constant) -> float | None:
+    """A number as a Real, None where it is too large for one."""
+    number = _computed(float, value)
+    return None if number is None else float(number)
+
+
+def _folded(sign: str, left: Constant | None, right: Constant | None) -> Constant | None:
     if left is None or right is None:
         return None
-    if operator in ("/", "//") and right != 0:
-        return _quotient(operator, left, right)
-    simple = {"+": left + right, "-": left - right, "*": left * right}
-    return simple.get(operator)
+    whole = isinstance(left, int) and isinstance(right, int)
+    compute = (INT_ARITHMETIC if whole else REAL_ARITHMETIC).get(sign)
+    return None if compute is None else _computed(compute, left, right)
 
 
-def _quotient(operator: str, left: Constant, right: Constant) -> Constant | None:
-    """`/` of Ints truncates toward zero, `//` floors; with a Real, `/` is the plain quotient."""
-    if isinstance(left, int) and isinstance(right, int):
-        floored = left // right
-        return floored + 1 if operator == "/" and floored < 0 and left % right else floored
-    return left / right if operator == "/" else None
+def _computed(compute: Callable[..., Constant], *operands: Constant) -> Constant | None:
+    """None where a run has to say what comes of it: a division by zero, a Real that is too large."""
+    try:
+        value = compute(*operands)
+    except (ArithmeticError, ValueError):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
+def _truncated(left: int, right: int) -> int:
+    """`/` of Ints, toward zero."""
+    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+
+
+def _power(left: int, right: int) -> int:
+    """An Int to an Int; not where it is no Int, and not where it would take long to find."""
+    if right < 0 or left.bit_length() * right > LONGEST_POWER:
+        raise ArithmeticError
+    return int(left**right)
+
+
+INT_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "/": _truncated,
+    "%": lambda left, right: left - right * _truncated(left, right),
+    "**": _power,
+}
+REAL_ARITHMETIC: Mapping[str, Callable[[Constant, Constant], Constant]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}

@@ -135,7 +135,7 @@ def _column(
         f'<div style="{flex};min-width:0;max-width:100%">'
         f'<div style="{FAINT};padding:2px 0">{escape(title)}</div>'
         f'<pre style="margin:0;padding:4px 0;{MONOSPACE};{BORDER};'
-        f'max-height:44em;overflow:auto;background:transparent;color:inherit">{rows}</pre></div>'
+        f'max-height:66em;overflow:auto;background:transparent;color:inherit">{rows}</pre></div>'
     )
 
 
