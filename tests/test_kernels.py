@@ -280,3 +280,23 @@ def test_the_number_of_threads_is_within_the_cpus() -> None:
     import os
 
     assert 1 <= threads.count() <= len(os.sched_getaffinity(0))
+
+
+def test_a_kernel_without_an_end_can_be_interrupted() -> None:
+    """C37: within a second, and the next run works."""
+    import signal
+    import time
+
+    text = "Let mutable i be 2.\nRepeat forever: Set i to 3 - i.\n"
+    ready = logosnb.compile(text)
+    assert ready.kernels
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ready({})
+    assert time.monotonic() - start < 2
+    assert (
+        logosnb.run("Let x be 1.\nRepeat for k from 1 to 3:\n    x += k.\n", backend="cpu")["x"]
+        == 7
+    )

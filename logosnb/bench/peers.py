@@ -142,7 +142,8 @@ def jax_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
         return y, pull(seed if y.ndim == 2 else seed[0, 0])
 
     tensors = [jnp.array(values[name]) for name in differentiated]
-    return lambda: jax.block_until_ready(both(*tensors))
+    ready: Callable[..., Any] = jax.block_until_ready
+    return lambda: ready(both(*tensors))
 
 
 class JaxOps:

@@ -27,7 +27,7 @@ import numba
 HEADER = """import math
 import numpy as np
 from logosnb.kernels.functions import (
-    exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power,
+    asked, exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power,
     quotient, remainder, rest, tanh32, tanh64,
 )
 

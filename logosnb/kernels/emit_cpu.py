@@ -3,13 +3,14 @@
 In: a Nest and "f64" or "f32". Out: `Source`: the text, named by its content, and which arguments it
 takes. May not know: arrays, threads.
 
-    def kernel(first, last, a_x, a_y, n0, n1, r_c):
+    def kernel(stop, first, last, a_x, a_y, v_c, n0, n1):
         …
         return 0
 
 A tensor is a flat array `a_x`. Every Int literal is an argument (n0, n1, …), so that another batch
-size is the same kernel. It returns 0, or 1 where something stands that the interpreter must name: an
-index out of range, a division of Ints by zero, an Int that may leave 64 bits.
+size is the same kernel. `stop` is looked at in every loop that may go on for long. It returns 0, or
+1 where something stands that the interpreter must name: an index out of range, a division of Ints by
+zero, an Int that may leave 64 bits.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Writer:
             self.line(f"out[{place}] = {name}")
         self.line("return 0")
         arguments = [
+            "stop",
             *(("first", "last") if nest.split else ()),
             *(("out",) if outputs else ()),
             *(f"a_{name}" for name in nest.tensors),
@@ -190,12 +192,12 @@ class Writer:
         self.line(f"if not {self.truth(loop.condition)}:")
         self.line("    break")
         self.depth -= 1
-        self.body(loop.body)
+        self.stoppable(loop.body)
 
     @write.register
     def _(self, loop: tree.RepeatForever) -> None:
         self.line("while True:")
-        self.body(loop.body)
+        self.stoppable(loop.body)
 
     @write.register
     def _(self, loop: tree.RepeatRange) -> None:
@@ -205,7 +207,23 @@ class Writer:
 
     def loop(self, loop: tree.RepeatRange, first: str, last: str) -> None:
         self.line(f"for v_{loop.name} in range({first}, {last} + 1):")
-        self.body(loop.body)
+        if self.holds_loops(loop.body):
+            self.stoppable(loop.body)
+        else:
+            self.body(loop.body)
+
+    def stoppable(self, body: tuple[Statement, ...]) -> None:
+        """A body that a person's interrupt leaves."""
+        self.depth += 1
+        self.line("if asked(stop):")
+        self.line(f"    {FAIL}")
+        self.depth -= 1
+        self.body(body)
+
+    def holds_loops(self, body: tuple[Statement, ...]) -> bool:
+        """An innermost loop is left alone, so that it becomes vector code."""
+        loops = (tree.RepeatRange, tree.RepeatEach, tree.RepeatForever, tree.While)
+        return any(isinstance(node, loops) for node in everything(body))
 
     @write.register
     def _(self, loop: tree.RepeatEach) -> None:

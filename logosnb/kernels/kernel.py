@@ -19,9 +19,11 @@ from logosnb.kernels.nest import Nest
 from logosnb.kernels.ranges import Ranges
 from logosnb.language import tree
 from logosnb.language.tree import BOOL, INT, REAL, Statement
+from logosnb.stages.walk import everything
 
 Array = np.ndarray[Any, Any]
 ENOUGH = 60_000  # inner iterations from which two threads are faster than one
+LONG = 5e7  # inner iterations after which a kernel runs where an interrupt can reach it
 PRIVATE = 4  # a summed tensor is copied a piece where the loop does this many times its size
 
 
@@ -74,7 +76,8 @@ class Kernel:
         ends = [types.int64, types.int64] if nest.split else []
         out = [types.float64[::1]] if self.code.outputs else []
         literals = [types.int64] * len(self.code.literals)
-        return types.int64(*ends, *out, *arrays, *scalars, *literals)
+        stop = types.Array(types.int64, 1, "C", readonly=True)
+        return types.int64(stop, *ends, *out, *arrays, *scalars, *literals)
 
     def __call__(self, arrays: Mapping[str, Array], scalars: Mapping[str, Any]) -> list[Any]:
         """Run on flat arrays by name; gives the scalars of `nest.outputs`."""
@@ -82,7 +85,9 @@ class Kernel:
         rest = [scalars[name] for name in self.nest.inputs] + self.code.literals
         if not self.nest.split:
             given = [out] if self.code.outputs else []
-            self._require(self.function(*given, *self._flat(arrays), *rest))
+            stop = np.zeros(1, np.int64)
+            piece = partial(self.function, stop, *given, *self._flat(arrays), *rest)
+            self._require(threads.at_once([piece], stop, self._long))
         else:
             self._cut(arrays, rest)
         return [self._as_value(name, value) for name, value in zip(self.code.outputs, out)]
@@ -97,19 +102,21 @@ class Kernel:
     def _cut(self, arrays: Mapping[str, Array], rest: list[Any]) -> None:
         loop = self.nest.statements[0]
         assert isinstance(loop, tree.RepeatRange)
+        stop = np.zeros(1, np.int64)
         first, last = (int(self.nest.ranges.of(end).high) for end in (loop.first, loop.last))
         if self._alone(first, last):
-            self._require(self.function(first, last, *self._flat(arrays), *rest))
+            piece = partial(self.function, stop, first, last, *self._flat(arrays), *rest)
+            self._require(threads.at_once([piece], stop, self._long))
             return
         pieces: list[Callable[[], int]] = []
         owns: list[dict[str, Array]] = []
         ends = np.linspace(first, last + 1, threads.count() + 1).astype(int).tolist()
-        for start, stop in zip(ends[:-1], ends[1:]):
+        for start, end in zip(ends[:-1], ends[1:]):
             own = self._own(arrays, bool(owns))
             owns.append(own)
             flat = self._flat({**arrays, **own})
-            pieces.append(partial(self.function, start, stop - 1, *flat, *rest))
-        self._require(max(threads.at_once(pieces)))
+            pieces.append(partial(self.function, stop, start, end - 1, *flat, *rest))
+        self._require(threads.at_once(pieces, stop, self._long))
         for own in owns[1:]:
             for name, array in own.items():
                 arrays[name][...] += array
@@ -123,8 +130,15 @@ class Kernel:
         small = self.operations < max(ENOUGH, PRIVATE * summed)
         return threads.count() == 1 or last - first < threads.count() or small
 
-    def _require(self, status: int) -> None:
-        if status:
+    @cached_property
+    def _long(self) -> bool:
+        """Whether a person may want to interrupt it: a loop without an end in sight, or much work."""
+        endless = (tree.While, tree.RepeatForever)
+        loops = any(isinstance(node, endless) for node in everything(self.nest.statements))
+        return loops or self.operations > LONG
+
+    def _require(self, statuses: list[int]) -> None:
+        if any(statuses):
             raise NeedsInterpreter
 
 

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from math import ceil
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
 
 
 @cache
@@ -40,13 +45,30 @@ def _quota() -> int | None:
         return None
 
 
+EAR = 0.1  # seconds between two moments in which an interrupt is heard, wherever it arrived
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, count() - 1), thread_name_prefix="logosnb")
+    return ThreadPoolExecutor(count(), thread_name_prefix="logosnb")
 
 
-def at_once(pieces: Sequence[Callable[[], int]]) -> list[int]:
-    """Run the pieces, the last one in the calling thread, and wait for all."""
-    futures = [_pool().submit(piece) for piece in pieces[:-1]]
-    own = pieces[-1]()
-    return [*(future.result() for future in futures), own]
+def at_once(pieces: Sequence[Callable[[], int]], stop: Array, interruptible: bool) -> list[int]:
+    """Run the pieces and wait for all: the last one in the calling thread, unless it may take long.
+
+    A thread that runs machine code hears no interrupt: what may take long runs in the pool, and an
+    interrupt of the one that waits sets `stop`, which the pieces look at.
+    """
+    if not interruptible:
+        futures = [_pool().submit(piece) for piece in pieces[:-1]]
+        own = pieces[-1]()
+        return [*(future.result() for future in futures), own]
+    futures = [_pool().submit(piece) for piece in pieces]
+    try:
+        while wait(futures, timeout=EAR).not_done:
+            pass
+        return [future.result() for future in futures]
+    except BaseException:
+        stop[0] = 1
+        wait(futures)
+        raise
