@@ -212,3 +212,12 @@ def test_a_number_too_large_for_a_real_is_refused_at_its_statement(phrase: str) 
     with pytest.raises(logosnb.LogosSyntaxError, match="too large for a Real") as error:
         logosnb.parse(text)
     assert error.value.line == 3
+
+
+def test_a_size_counts_from_one_whether_literal_or_name() -> None:
+    for text in (
+        "Let n be 0.\nLet x be a n by 2 tensor of Real.\n",
+        "Let x be a 0 by 2 tensor of Real.\n",
+    ):
+        with pytest.raises(logosnb.LogosSyntaxError, match="from one up"):
+            logosnb.parse(text)
