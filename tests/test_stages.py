@@ -52,7 +52,7 @@ def test_sizes_and_numbers_may_be_constants() -> None:
 
 
 def test_a_name_that_is_set_again_is_no_constant() -> None:
-    with pytest.raises(logosnb.LogosSyntaxError, match="Int constant"):
+    with pytest.raises(logosnb.LogosSyntaxError, match="bound to a constant"):
         logosnb.parse("Let n be 2.\nSet n to 3.\nLet x be a n by n tensor of Real.\n")
 
 
