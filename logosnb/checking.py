@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from logosnb.differences import Slope, slope
-from logosnb.inputs import Array, as_tensor, prepared
+from logosnb.gradient.backward import tensor_names
+from logosnb.gradient.refusals import Shapeless, UnknownOutput
+from logosnb.inputs import Array, as_tensor, cotangent_for, prepared
 from logosnb.language.errors import LogosError
 from logosnb.ops.op import Shape
 from logosnb.running import BACKENDS, Gradients, as_program, grad, real_inputs, run
@@ -92,8 +94,8 @@ def check(
     inputs: Mapping[str, Any] | None = None,
     *,
     of: str,
-    wrt: Iterable[str] | None = None,
-    backends: Iterable[str] = BACKENDS,
+    wrt: Iterable[str] | str | None = None,
+    backends: Iterable[str] | str = BACKENDS,
     cotangent: Any = None,
     claims: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -107,13 +109,16 @@ def check(
     forward = as_program(program)
     random = np.random.default_rng(seed)
     given = prepared(forward, inputs)
-    wanted = tuple(wrt) if wrt is not None else tuple(claims or real_inputs(forward))
-    if cotangent is None and of in forward.shapes:
+    wanted = tensor_names(wrt) if wrt is not None else tuple(claims or real_inputs(forward))
+    if of not in forward.shapes:
+        raise UnknownOutput(of)
+    if cotangent is None:
         cotangent = _cotangent(forward.shapes[of], claims is not None, random)
-    measure = Measure(forward, given, of, np.asarray(cotangent, dtype=float), random)
+    weights = cotangent_for(forward, of, cotangent)
+    measure = Measure(forward, given, of, weights, random)
     rows = []
-    for backend in backends:
-        gradients = _gradients(forward, given, of, wanted, cotangent, backend, claims)
+    for backend in [backends] if isinstance(backends, str) else backends:
+        gradients = _gradients(forward, given, of, wanted, weights, backend, claims)
         rows += [measure.row(tensor, backend, gradients[tensor]) for tensor in wanted]
     return Report(tuple(rows), seed)
 
@@ -131,7 +136,7 @@ def _gradients(
     given: Mapping[str, Array],
     of: str,
     wrt: tuple[str, ...],
-    cotangent: Any,
+    cotangent: Array,
     backend: str,
     claims: Mapping[str, Any] | None,
 ) -> Mapping[str, Array]:
@@ -141,13 +146,24 @@ def _gradients(
         )
         return found.grads
     values = run(program, given, backend=backend)
-    named = {t: values[c] if isinstance(c, str) else c for t, c in claims.items()}
-    return {
-        tensor: as_tensor(
-            value, Declaration(f"gradient of {tensor}", program.shapes[tensor], "Real", 0)
-        )
-        for tensor, value in named.items()
-    }
+    return {tensor: _claim(program, tensor, claims, values) for tensor in wrt}
+
+
+def _claim(
+    program: Program, tensor: str, claims: Mapping[str, Any], values: Mapping[str, Any]
+) -> Array:
+    """What a claim says the gradient of a tensor is, as an array of the tensor's shape."""
+    if tensor not in program.shapes:
+        raise Shapeless(tensor)
+    if tensor not in claims:
+        raise LogosError(f"no claim is made about `{tensor}`, which wrt lists")
+    value = claims[tensor]
+    if isinstance(value, str):
+        if value not in program.shapes:
+            raise LogosError(f"`{value}`, claimed as the gradient of `{tensor}`, is no tensor here")
+        value = values[value]
+    wanted = Declaration(f"gradient of {tensor}", program.shapes[tensor], "Real", 0)
+    return as_tensor(value, wanted)
 
 
 class Measure:
@@ -205,6 +221,11 @@ class Measure:
                     f"`{tensor}` is computed by the program: central differences move inputs alone"
                 )
             self.given[tensor] = np.zeros(self.program.shapes[tensor])
+        if self.program.kinds[tensor] == "Int":
+            raise LogosError(
+                f"`{tensor}` is a tensor of Int: central differences move an element by a little, and "
+                "its elements are whole numbers"
+            )
         size = self.given[tensor].size
         if size <= MOST:
             return np.arange(size)
@@ -221,7 +242,10 @@ def _relative(derived: float, measured: Slope, scale: float) -> float:
 
 def _excess(derived: float, measured: Slope, scale: float) -> float:
     """The relative error beyond what measuring may have added; 0 where both are not finite, and
-    where the derived slope lies between the two one-sided ones of a kink."""
+    where the derived slope lies between the two one-sided ones of a kink, and where the loss has no
+    value that could be measured."""
+    if not np.isfinite(measured.value):
+        return 0.0
     if not np.isfinite(derived) or not np.isfinite(measured.central):
         same = np.isnan(derived) and np.isnan(measured.central) or derived == measured.central
         return 0.0 if same else np.inf
@@ -241,6 +265,9 @@ def verdict(derived: Array, slopes: Mapping[int, Slope], errors: Mapping[int, fl
     """What the measured elements say: agreement, or the kind of error that it looks like."""
     wrong = [i for i, error in errors.items() if error > RELATIVE]
     if not wrong:
+        finite = np.isfinite(derived.reshape(-1)[list(slopes)])
+        if finite.any() and any(not np.isfinite(s.value) for s in slopes.values()):
+            return "undefined here: the loss is not finite, so nothing is measured"
         if any(s.kink for s in slopes.values()):
             return "a kink: agrees with one side"
         if any(not np.isfinite(s.central) for s in slopes.values()):

@@ -113,3 +113,59 @@ def test_not_finite_on_both_sides_is_undefined_here() -> None:
     text = "Let x be a 1 by 1 tensor of Real.\nLet y be logarithm of x.\n"
     report = check(text, {"x": [[-1.0]]}, of="y", claims={"x": [[np.nan]]})
     assert report.rows[0].verdict == "undefined here: not finite on both sides"
+
+
+# ---- where differences are hard to measure --------------------------------------------------------
+
+ONE = "Let x be a 1 by 2 tensor of Real.\n"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "x"),
+    [
+        ("relu of x", [3.3e-4, 2.0]),
+        ("relu of x", [-3.3e-4, 1e-6]),
+        ("logarithm of x", [1e-4, 2.0]),
+        ("logarithm of x", [1e-9, 2.0]),
+        ("square root of x", [1e-5, 2.0]),
+        ("l2norm of x with epsilon 1e-12", [1e-6, 2e-6]),
+    ],
+)
+def test_near_a_kink_or_an_edge_a_right_rule_agrees_and_a_wrong_one_does_not(phrase, x) -> None:
+    text = f"{ONE}Let y be {phrase}.\n"
+    report = check(text, {"x": x}, of="y")
+    assert report.ok, report
+    right = logosnb.grad(text, {"x": x}, of="y", cotangent=np.ones((1, 2))).grads["x"]
+    wrong = right * 1.001
+    claimed = check(text, {"x": x}, of="y", cotangent=np.ones((1, 2)), claims={"x": wrong})
+    assert not right.any() or not claimed.ok, claimed
+
+
+def test_a_loss_that_is_not_finite_is_said_to_measure_nothing() -> None:
+    report = check(ONE + "Let y be tanh of x.\n", {"x": [np.nan, 2.0]}, of="y")
+    assert report.ok and report.rows[0].verdict.startswith("undefined here: the loss")
+
+
+def test_one_name_stands_for_itself_in_wrt_and_backends() -> None:
+    text = "Let weight be a 1 by 2 tensor of Real.\nLet y be tanh of weight.\n"
+    report = logosnb.check(text, {"weight": [1, 2]}, of="y", wrt="weight", backends="interpreter")
+    assert [row.tensor for row in report.rows] == ["weight"] and report.ok
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"of": "q"}, "no stage computes `q`"),
+        ({"of": "y", "wrt": ["q"]}, "`q` has no shape"),
+        ({"of": "y", "cotangent": [1.0, 2.0, 3.0], "claims": {"x": [1, 1]}}, "1 by 3"),
+        ({"of": "y", "cotangent": "abc"}, "holds text"),
+        ({"of": "y", "claims": {"q": [1, 1]}}, "`q` has no shape"),
+        ({"of": "y", "claims": {"x": "g_x"}}, "`g_x`, claimed as the gradient of `x`"),
+        ({"of": "y", "claims": {"x": [1, 1]}, "wrt": ["x", "y"]}, "no claim is made about `y`"),
+        ({"of": "y", "wrt": ["n"]}, "tensor of Int"),
+    ],
+)
+def test_what_cannot_be_checked_is_refused_in_words(asked, words: str) -> None:
+    text = ONE + "Let n be a 1 by 2 tensor of Int.\nLet h be x plus n.\nLet y be tanh of h.\n"
+    with pytest.raises(logosnb.LogosError, match=words):
+        check(text, {"x": [1, 2], "n": [1, 2]}, **asked)

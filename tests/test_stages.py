@@ -52,7 +52,7 @@ def test_sizes_and_numbers_may_be_constants() -> None:
 
 
 def test_a_name_that_is_set_again_is_no_constant() -> None:
-    with pytest.raises(logosnb.LogosSyntaxError, match="Int constant"):
+    with pytest.raises(logosnb.LogosSyntaxError, match="bound to a constant"):
         logosnb.parse("Let n be 2.\nSet n to 3.\nLet x be a n by n tensor of Real.\n")
 
 
@@ -212,3 +212,12 @@ def test_a_number_too_large_for_a_real_is_refused_at_its_statement(phrase: str) 
     with pytest.raises(logosnb.LogosSyntaxError, match="too large for a Real") as error:
         logosnb.parse(text)
     assert error.value.line == 3
+
+
+def test_a_size_counts_from_one_whether_literal_or_name() -> None:
+    for text in (
+        "Let n be 0.\nLet x be a n by 2 tensor of Real.\n",
+        "Let x be a 0 by 2 tensor of Real.\n",
+    ):
+        with pytest.raises(logosnb.LogosSyntaxError, match="from one up"):
+            logosnb.parse(text)

@@ -123,8 +123,8 @@ class Section:
         value = constant(size, self.scope.constants)
         if isinstance(size, tree.Name):
             self.scope.check_name(size.id, size.position)
-        if not isinstance(value, int) or value < 0:
-            wrong = "a size is an Int literal or a name bound to an Int constant earlier"
+        if not isinstance(value, int) or value < 1:
+            wrong = "a size is an Int from one up, literal or a name bound to a constant earlier"
             raise self.scope.text.error(wrong, size.position)
         return value
 
