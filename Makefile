@@ -1,6 +1,7 @@
 # make tour   runs the first notebook and writes it, executed, with an HTML page beside it
 # make test   runs everything: ruff, mypy, import-linter, pytest
 # make lab    opens the notebooks in JupyterLab
+# make bench  times the kernels beside PyTorch and JAX, which it installs
 # Each sets up .venv first; PYTHON names the Python (3.11 or newer) that it is made with.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 TOUR = build/tour
 
-.PHONY: tour test lab clean
+.PHONY: tour test lab bench clean
 
 $(VENV)/.tour: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +36,13 @@ test: $(VENV)/.test
 
 lab: $(VENV)/.tour
 	$(BIN)/jupyter lab notebooks
+
+$(VENV)/.bench: $(VENV)/.tour
+	$(BIN)/pip install --quiet --disable-pip-version-check 'torch==2.13.0' jax
+	touch $@
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m logosnb.bench
 
 clean:
 	rm -rf $(VENV) build
