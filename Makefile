@@ -8,6 +8,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 TOUR = build/tour
+# PyPI's plain torch for Linux brings CUDA along; name a CPU build here if there is one at hand.
+TORCH ?= torch>=2.4
 
 .PHONY: tour test lab bench clean
 
@@ -38,7 +40,7 @@ lab: $(VENV)/.tour
 	$(BIN)/jupyter lab notebooks
 
 $(VENV)/.bench: $(VENV)/.tour
-	$(BIN)/pip install --quiet --disable-pip-version-check 'torch==2.13.0' jax
+	$(BIN)/pip install --quiet --disable-pip-version-check '$(TORCH)' jax
 	touch $@
 
 bench: $(VENV)/.bench
