@@ -132,7 +132,6 @@ def jax_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
     targets = [jnp.array(values["t"] - 1)] if row.classes else []
     seed = jnp.array(cotangent)
 
-    @jax.jit
     def both(*tensors: Any) -> Any:
         def forward(*given: Any) -> Any:
             by_name = dict(zip([*differentiated, *row.fixed], [*given, *fixed]))
@@ -143,7 +142,8 @@ def jax_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
 
     tensors = [jnp.array(values[name]) for name in differentiated]
     ready: Callable[..., Any] = jax.block_until_ready
-    return lambda: ready(both(*tensors))
+    compiled: Callable[..., Any] = jax.jit(both)
+    return lambda: ready(compiled(*tensors))
 
 
 class JaxOps:
