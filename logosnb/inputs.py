@@ -26,7 +26,7 @@ def prepared(
 
     Raises InputError for what is missing, unknown or unusable, and ShapeError for a wrong shape.
     """
-    given = dict(inputs or {})
+    given = named(inputs)
     for name in given:
         if name not in program.declared:
             raise InputError(_not_declared(program, name))
@@ -34,6 +34,21 @@ def prepared(
     if missing:
         raise InputError(missing_sentence(missing))
     return {n: as_tensor(value, program.declared[n], dtype) for n, value in given.items()}
+
+
+def named(inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What was passed in, by name; InputError where it is no mapping from names."""
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping):
+        kind = type(inputs).__name__
+        raise InputError(
+            f"inputs are arrays by name, {{'x': …}}, and a value of type {kind} is none"
+        )
+    for name in inputs:
+        if not isinstance(name, str):
+            raise InputError(f"inputs are arrays by name, and {name!r} is no name of a tensor")
+    return dict(inputs)
 
 
 def missing_sentence(missing: list[Declaration]) -> str:
@@ -65,13 +80,21 @@ def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
 
 
 def _real_array(value: Any, name: str) -> Array:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"`{name}` has masked elements: fill them first, {name}.filled(…)")
     try:
         array = np.asarray(value)
-    except Exception:
-        raise InputError(f"`{name}` is not an array: its rows differ in length") from None
+    except Exception as error:  # NumPy's own, or whatever the object's conversion raises
+        raise InputError(_no_array(value, name, error)) from None
     if array.dtype.kind not in "fiub":
         raise InputError(f"`{name}` holds {_contents(array)}, and a tensor holds real numbers")
     return array
+
+
+def _no_array(value: Any, name: str, error: Exception) -> str:
+    if isinstance(value, list | tuple):
+        return f"`{name}` is not an array: its rows differ in length"
+    return f"`{name}`, a {type(value).__name__}, does not become an array: {error}"
 
 
 def _contents(array: Array) -> str:
@@ -92,7 +115,8 @@ def _require_whole(array: Array, name: str) -> None:
     if array.dtype.kind == "f":
         if np.isnan(array).any():
             raise InputError(f"`{name}` is a tensor of Int, and the array given has NaN in it")
-        whole = (array == np.floor(array)) & (np.abs(array) < 2.0**63)
+        wide = array.astype(np.longdouble)
+        whole = (wide == np.floor(wide)) & (wide >= -(2.0**63)) & (wide < 2.0**63)
     else:
         whole = array <= np.uint64(2**63 - 1) if array.dtype.kind == "u" else np.array([True])
     if not whole.all():

@@ -14,10 +14,17 @@ from typing import Any
 import numpy as np
 
 from logosnb import interpreter, kernels
-from logosnb.gradient.backward import Backward, appended, backward, taken_names
+from logosnb.gradient.backward import (
+    Backward,
+    appended,
+    backward,
+    no_program,
+    taken_names,
+    tensor_names,
+)
 from logosnb.gradient.names import Names
 from logosnb.gradient.refusals import UnknownOutput
-from logosnb.inputs import Array, cotangent_for, prepared
+from logosnb.inputs import Array, cotangent_for, named, prepared
 from logosnb.interpreter.shown import Output
 from logosnb.language.errors import LogosError
 from logosnb.stages.program import Program
@@ -66,7 +73,11 @@ class Gradients:
 
 def as_program(program: str | Program) -> Program:
     """A Program as it is; text is parsed, the same text once."""
-    return _parsed(program) if isinstance(program, str) else program
+    if isinstance(program, str):
+        return _parsed(program)
+    if not isinstance(program, Program):
+        raise no_program(program)
+    return program
 
 
 @lru_cache(maxsize=32)
@@ -153,9 +164,9 @@ def grad(
     Raises what `backward` and `run` raise.
     """
     forward = as_program(program)
-    wanted = real_inputs(forward) if wrt is None else [wrt] if isinstance(wrt, str) else wrt
-    derived, name = derivation(forward, of, tuple(wanted))
-    given = {**(inputs or {}), name: cotangent_for(forward, of, cotangent, dtype or "f64")}
+    wanted = real_inputs(forward) if wrt is None else tensor_names(wrt)
+    derived, name = derivation(forward, of, wanted)
+    given = {**named(inputs), name: cotangent_for(forward, of, cotangent, dtype or "f64")}
     result = run(derived.program, given, backend=backend, dtype=dtype, show=show)
     grads = own_arrays(result, derived)
     value = np.array(result[of]) if of in forward.declared else result[of]

@@ -120,3 +120,49 @@ def test_unknown_backend_and_dtype_are_sentences() -> None:
         logosnb.run(SQUARE, {"x": np.ones((4, 2))}, backend="gpu")
     with pytest.raises(logosnb.LogosError, match="f64"):
         logosnb.run(SQUARE, {"x": np.ones((4, 2))}, dtype="f32")
+
+
+class Unwilling:
+    """Stands for an object whose own conversion fails, a tensor on another device for one."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("copy it to the host first")
+
+
+HOLED = np.ma.masked_array([[1.0, 2.0]], [[False, True]])
+TWO_BY_ONE = "Let x be a 1 by 2 tensor of Real.\nLet y be x scaled by 2.\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(HOLED, "masked elements"), (Unwilling(), "copy it to the host first")]
+)
+def test_an_array_whose_elements_cannot_be_had_is_named_with_the_reason(value, words) -> None:
+    with pytest.raises(logosnb.InputError, match=words) as error:
+        logosnb.run(TWO_BY_ONE, {"x": value})
+    assert "`x`" in str(error.value)
+
+
+def test_a_masked_array_without_a_masked_element_is_an_array() -> None:
+    given = np.ma.masked_array([[1.0, 2.0]])
+    np.testing.assert_array_equal(logosnb.run(TWO_BY_ONE, {"x": given})["y"], [[2.0, 4.0]])
+
+
+@pytest.mark.parametrize("inputs", [[1.0], "x", np.eye(2), {1: [1.0, 2.0]}, {None: 1.0}])
+def test_inputs_that_are_no_arrays_by_name_are_an_error_in_words(inputs) -> None:
+    for call in (logosnb.run, lambda *given: logosnb.grad(*given, of="y", cotangent=[1.0, 1.0])):
+        with pytest.raises(logosnb.InputError, match="arrays by name"):
+            call(TWO_BY_ONE, inputs)
+
+
+@pytest.mark.parametrize("program", [3, None, b"Show 1."])
+def test_what_is_no_program_is_an_error_in_words(program) -> None:
+    with pytest.raises(logosnb.LogosError, match="a program is"):
+        logosnb.run(program)
+    with pytest.raises(logosnb.LogosError, match="a program is"):
+        logosnb.backward(program, "y", "ct", ["x"])
+
+
+def test_the_ends_of_64_bits_go_into_a_tensor_of_int() -> None:
+    text = "Let n be a 1 by 1 tensor of Int.\nLet m be copy of n.\n"
+    for value in (np.array([[-(2.0**63)]]), np.array([[2**63 - 1]]), np.float16([[60000]])):
+        assert int(logosnb.run(text, {"n": value})["m"][0, 0]) == int(value[0, 0])

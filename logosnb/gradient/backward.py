@@ -52,7 +52,7 @@ def backward(forward: str | Program, output: str, cotangent: str, wrt: Iterable[
     output's shape (else ShapeError). Raises a Refusal where the derivative would be wrong or does
     not exist. After A. Griewank, A. Walther: Evaluating Derivatives, section 3.2 (reverse mode).
     """
-    program = _parsed(forward) if isinstance(forward, str) else forward
+    program = forward if isinstance(forward, Program) else _parsed(forward)
     wanted = tensor_names(wrt)
     _refuse(program, output, cotangent, wanted)
     sweep = Sweep(program, output, cotangent, wanted, taken_names(program))
@@ -72,7 +72,15 @@ def tensor_names(wrt: Iterable[str] | str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def no_program(value: object) -> LogosError:
+    """The error for a value that is neither text nor a Program."""
+    kind = type(value).__name__
+    return LogosError(f"a program is LOGOS text or what parse gave, not a value of type {kind}")
+
+
 def _parsed(source: str) -> Program:
+    if not isinstance(source, str):
+        raise no_program(source)
     try:
         return parse(source)
     except LogosSyntaxError as error:
