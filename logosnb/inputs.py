@@ -67,6 +67,8 @@ def _not_declared(program: Program, name: str) -> str:
 
 def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
     """`value` as a 2-D C-contiguous array, int64 for Int, else in the dtype; a 1-D one is one row."""
+    if _is_ready(value, wanted, dtype):
+        return value  # type: ignore[no-any-return]
     array = _real_array(value, wanted.name)
     if array.ndim < 2:
         array = array.reshape(1, -1)
@@ -74,9 +76,27 @@ def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
         raise ShapeError(_shape_sentence(array, wanted))
     if wanted.kind == "Int":
         _require_whole(array, wanted.name)
-    real = np.float32 if dtype == "f32" else np.float64
     with np.errstate(over="ignore"):  # beyond f32 is infinite in f32
-        return np.ascontiguousarray(array, dtype=np.int64 if wanted.kind == "Int" else real)
+        return np.ascontiguousarray(array, dtype=dtype_of(wanted.kind, dtype))
+
+
+DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+WHOLE = np.dtype(np.int64)
+
+
+def dtype_of(kind: str, dtype: str) -> np.dtype[Any]:
+    """What a tensor of a kind holds where Reals are of the dtype."""
+    return WHOLE if kind == "Int" else DTYPES[dtype]
+
+
+def _is_ready(value: Any, wanted: Declaration, dtype: str) -> bool:
+    """Whether a value is already what `as_tensor` makes: in a loop of small steps, looking counts."""
+    return (
+        type(value) is np.ndarray
+        and value.shape == wanted.shape
+        and value.dtype == dtype_of(wanted.kind, dtype)
+        and value.flags.c_contiguous
+    )
 
 
 def _real_array(value: Any, name: str) -> Array:

@@ -38,7 +38,7 @@ class Result(Mapping[str, Any]):
     """What a run left: every name bound in Main to its value, and `shown`, the lines of Show."""
 
     def __init__(self, values: Mapping[str, Any], shown: Iterable[str]) -> None:
-        self._values = dict(values)
+        self._values = values
         self.shown = list(shown)
 
     def __getitem__(self, name: str) -> Any:
@@ -105,7 +105,7 @@ def run(
     output = Output(show)
     given = prepared(ready, inputs, dtype or "f64")
     if backend == "interpreter":
-        values = interpreter.execute(ready, given, output)
+        values: Mapping[str, Any] = interpreter.execute(ready, given, output)
     else:
         values = kernels.execute(ready, given, output, dtype or "f64")
     return Result(values, output.lines)

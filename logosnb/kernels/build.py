@@ -1,6 +1,6 @@
 """Kernel source to machine code, once a content: in memory, and on disk for the next process.
 
-In: source text and the types of its arguments. Out: a compiled function that holds no lock of the
+In: source text. Out: the address of its machine code, or a compiled function that holds no lock of the
 interpreter. May not know: what a kernel computes.
 
 The disk cache is Numba's own, beside the source files that are written here: in a folder of the user's
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import os
 import stat
 import sys
+import textwrap
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -24,11 +26,19 @@ from typing import Any
 
 import numba
 
+from logosnb.kernels.native import SIGNATURE
+
+HOW: dict[str, Any] = {"error_model": "numpy"}
 HEADER = """import math
+from typing import Any
+
 import numpy as np
 from logosnb.kernels.functions import (
-    asked, exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power,
-    quotient, remainder, rest, tanh32, tanh64,
+    exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power, quotient,
+    remainder, rest, tanh32, tanh64,
+)
+from logosnb.kernels.native import (
+    asked, bits_of, call, fetch_add, gemm32, gemm64, give_way, ints, pause, real_of, reals32, reals64,
 )
 
 """
@@ -36,20 +46,43 @@ _lock = threading.Lock()
 _kept: dict[str, Any] = {}
 
 
-def build(text: str, signature: Any) -> Callable[..., int]:
-    """The compiled kernel; a second call with the same content gives the same function."""
-    content = f"{text}\n# {signature}\n"
+def build(text: str) -> Any:
+    """The kernel of this text, with its `address`; a second call with the same text gives the same."""
+    return _once(text, lambda on_disk: numba.cfunc(SIGNATURE, cache=on_disk, **HOW))
+
+
+def build_caller(text: str, signature: Any) -> Callable[..., int]:
+    """A function for Python to call, of a text that defines one; without a signature, for each type
+    that it is called with."""
+
+    def decorator(on_disk: bool) -> Any:
+        return numba.njit(signature, nogil=True, cache=on_disk, **HOW)
+
+    found: Callable[..., int] = _once(text, decorator)
+    return found
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """The text of a kernel that is written by hand, as one that is generated."""
+    text = textwrap.dedent(inspect.getsource(function))
+    return text.replace(f"def {function.__name__}(", "def kernel(", 1)
+
+
+def _once(text: str, decorator: Callable[[bool], Any]) -> Any:
     with _lock:
-        if content not in _kept:
-            _kept[content] = _compiled(content, signature)
-    kept: Callable[..., int] = _kept[content]
-    return kept
+        if text not in _kept:
+            module, on_disk = _module(f"{text}# with the functions of {_functions()}\n")
+            _kept[text] = decorator(on_disk)(module.kernel)
+    return _kept[text]
 
 
-def _compiled(content: str, signature: Any) -> Any:
-    module, on_disk = _module(content)
-    decorate = numba.njit(signature, nogil=True, error_model="numpy", cache=on_disk)
-    return decorate(module.kernel)
+@cache
+def _functions() -> str:
+    """What kernels call, as a digest: kernels on disk hold its machine code."""
+    from logosnb.kernels import functions, native
+
+    texts = (Path(str(module.__file__)).read_bytes() for module in (functions, native))
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 
 def _module(content: str) -> tuple[ModuleType, bool]:

@@ -9,7 +9,7 @@ not compile runs beside what does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,31 +39,21 @@ class Supplied(Declare):
 
 @dataclass(frozen=True)
 class Made(Declare):
-    """A declared tensor that the program writes: a copy of what was supplied, or zeros made for it."""
+    """A declared tensor that the program writes and a caller supplies: a copy."""
 
 
 @write.register
 def _(made: Made, section: Section) -> None:
-    own = section.object(_own)
-    bind(made.name, f"{own}(_inputs, {ascii(made.name)})", section, made.position)
-
-
-def _own(inputs: Mapping[str, Any], name: str) -> Array:
-    """The tensor for the program alone: zeros were made for this run, what a caller gave is copied."""
-    array: Array = inputs[name]
-    return array if isinstance(inputs.get(MADE), dict) and name in inputs[MADE] else array.copy()
-
-
-MADE = "made for this run"  # no name of a program has spaces
+    bind(made.name, f"_inputs[{ascii(made.name)}].copy()", section, made.position)
 
 
 @write.register
 def _(supplied: Supplied, section: Section) -> None:
-    view = section.object(_read_only)
+    view = section.object(read_only)
     bind(supplied.name, f"{view}(_inputs[{ascii(supplied.name)}])", section, supplied.position)
 
 
-def _read_only(array: Array) -> Array:
+def read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,20 +1,26 @@
-"""A nest as Python source that Numba compiles: a function over a range of its outermost loop.
+"""A nest as Python source that Numba compiles: a kernel, of the signature that native.py states.
 
-In: a Nest and "f64" or "f32". Out: `Source`: the text, named by its content, and which arguments it
-takes. May not know: arrays, threads.
+In: a Nest and "f64" or "f32". Out: `Source`: the text and what the words of a step must hold. May not
+know: arrays, threads.
 
-    def kernel(stop, first, last, a_x, a_y, v_c, n0, n1):
-        …
+    def kernel(bases, scalars, words, first, last, piece):
+        a_x = reals64(bases[words[0]])
+        a_y = reals64(bases[words[1]])
+        n0 = words[2]
+        for v_row in range(first, last + 1):
+            …
         return 0
 
-A tensor is a flat array `a_x`. Every Int literal is an argument (n0, n1, …), so that another batch
-size is the same kernel. `stop` is looked at in every loop that may go on for long. It returns 0, or
-1 where something stands that the interpreter must name: an index out of range, a division of Ints by
+A tensor is a pointer `a_x` to its items. Every Int literal is a word (n0, n1, …), so that another batch
+size is the same kernel. The stop flag is looked at in every loop that may go on for long. It returns 0,
+or 1 where something stands that the interpreter must name: an index out of range, a division of Ints by
 zero, an Int that may leave 64 bits.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
@@ -24,15 +30,29 @@ from logosnb.language.tree import BOOL, INT, REAL, Expression, Statement, Type
 from logosnb.stages.walk import everything
 
 FAIL = "return 1"
+HEAD = "def kernel(bases, scalars, words, first, last, piece):"
 
 
 @dataclass
 class Source:
-    """text: without its name; literals: the value of each n-argument, in order."""
+    """text: with the program's names. Its words hold the slot of each of `tensors`, then those of
+    `inputs` and `outputs` among the scalars, then the `literals`."""
 
     text: str
-    literals: list[int]
+    tensors: tuple[str, ...]
+    inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    literals: list[int]
+
+    @property
+    def canonical(self) -> str:
+        """The text with names by their order, the same for every program that computes the same."""
+        order: dict[str, str] = {}
+
+        def numbered(found: re.Match[str]) -> str:
+            return order.setdefault(found[0], f"{found[1]}{len(order)}")
+
+        return re.sub(r"\b([avsc])_(\w+)", numbered, self.text)
 
 
 @dataclass
@@ -47,29 +67,58 @@ class Writer:
     def source(self) -> Source:
         nest = self.nest
         self.sums = sums(nest.statements)
+        for name in nest.zeroed:
+            self.cleared(name)
         if nest.split:
             loop = nest.statements[0]
             assert isinstance(loop, tree.RepeatRange)
-            self.loop(loop, "first", "last")
+            self.loop(loop, "first", "last", nest.windows)
         else:
             self.block(nest.statements)
-        outputs = [f"v_{name}" for name in nest.outputs]
-        for place, name in enumerate(outputs):
-            if self.nest.types.names[name[2:]] == INT:  # it leaves as a float64
-                self.line(f"if not -9e15 < {name} < 9e15:")
-                self.line(f"    {FAIL}")
-            self.line(f"out[{place}] = {name}")
-        self.line("return 0")
-        arguments = [
-            "stop",
-            *(("first", "last") if nest.split else ()),
-            *(("out",) if outputs else ()),
-            *(f"a_{name}" for name in nest.tensors),
-            *(f"v_{name}" for name in nest.inputs),
-            *(f"n{place}" for place in range(len(self.literals))),
-        ]
-        head = f"def kernel({', '.join(arguments)}):"
-        return Source("\n".join([head, *self.lines]) + "\n", self.literals, nest.outputs)
+        written, self.lines = self.lines, []
+        self.unpacked()
+        given = len(nest.tensors) + len(nest.inputs)
+        for place, name in enumerate(nest.outputs, given):
+            written.append(f"    scalars[words[{place}]] = {self.as_bits(name)}")
+        text = "\n".join([HEAD, *self.lines, *written, "    return 0"]) + "\n"
+        return Source(text, nest.tensors, nest.inputs, nest.outputs, self.literals)
+
+    def unpacked(self) -> None:
+        """Each operand of the step from its word."""
+        nest = self.nest
+        for place, name in enumerate(nest.tensors):
+            view = "ints" if nest.kinds[name] == "Int" else f"reals{self.dtype[1:]}"
+            own = " + piece" if name in nest.summed else ""
+            self.line(f"a_{name} = {view}(bases[words[{place}]{own}])")
+        for place, name in enumerate(nest.inputs, len(nest.tensors)):
+            self.line(f"v_{name} = {self.from_bits(name, f'scalars[words[{place}]]')}")
+        given = len(nest.tensors) + len(nest.inputs) + len(nest.outputs)
+        for place in range(len(self.literals)):
+            self.line(f"n{place} = words[{given + place}]")
+
+    def from_bits(self, name: str, bits: str) -> str:
+        kind = self.nest.types.names[name]
+        if kind == REAL:
+            return f"{self.real_type}(real_of({bits}))"
+        return f"({bits} != 0)" if kind == BOOL else bits
+
+    def as_bits(self, name: str) -> str:
+        kind = self.nest.types.names[name]
+        return f"bits_of(np.float64(v_{name}))" if kind == REAL else f"np.int64(v_{name})"
+
+    def cleared(self, name: str) -> None:
+        """Zeros in a tensor that this kernel is the first to touch."""
+        zero = "0" if self.nest.kinds[name] == "Int" else self.constant(0.0)
+        self.line(f"for z in range({self.literal(self.nest.size(name))}):")
+        self.line(f"    a_{name}[z] = {zero}")
+
+    def cleared_window(self, name: str, loop: tree.RepeatRange) -> None:
+        """Zeros in what one iteration alone touches."""
+        zero = "0" if self.nest.kinds[name] == "Int" else self.constant(0.0)
+        width = self.literal(self.nest.windows[name])
+        start = f"{width} * (v_{loop.name} - {self.whole(loop.first)})"
+        self.line(f"for z in range({start}, {start} + {width}):")
+        self.line(f"    a_{name}[np.uint64(z)] = {zero}")
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -205,8 +254,14 @@ class Writer:
         self.check_whole(loop.last)
         self.loop(loop, self.whole(loop.first), self.whole(loop.last))
 
-    def loop(self, loop: tree.RepeatRange, first: str, last: str) -> None:
+    def loop(
+        self, loop: tree.RepeatRange, first: str, last: str, windows: Iterable[str] = ()
+    ) -> None:
         self.line(f"for v_{loop.name} in range({first}, {last} + 1):")
+        self.depth += 1
+        for name in windows:
+            self.cleared_window(name, loop)
+        self.depth -= 1
         if self.holds_loops(loop.body):
             self.stoppable(loop.body)
         else:
@@ -215,7 +270,7 @@ class Writer:
     def stoppable(self, body: tuple[Statement, ...]) -> None:
         """A body that a person's interrupt leaves."""
         self.depth += 1
-        self.line("if asked(stop):")
+        self.line("if asked(bases[0]) != 0:")
         self.line(f"    {FAIL}")
         self.depth -= 1
         self.body(body)
@@ -250,7 +305,7 @@ class Writer:
             self.check_index(item.index, f"c_{name}")
             return f"s_{name}[np.uint64({self.from_zero(item.index)})]", self.type(item)
         if not self.nest.in_range(item):
-            self.check_index(item.index, f"a_{name}.shape[0]")
+            self.check_index(item.index, self.literal(self.nest.size(name)))
         kind = INT if self.nest.kinds[name] == "Int" else REAL
         return f"a_{name}[np.uint64({self.from_zero(item.index)})]", kind
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import float32, float64, int64, njit
+from numba import float32, float64, njit
 from numba.extending import intrinsic
 
 Float = Any  # float32 or float64, as the kernel's tensors are
@@ -35,17 +35,6 @@ def fast_add(typing_context: Any, a: Any, b: Any) -> Any:
         return builder.fadd(left, right, flags=("reassoc", "nsz"))
 
     return kind(a, b), generate
-
-
-@intrinsic
-def asked(typing_context: Any, stop: Any) -> Any:
-    """The first item of `stop`, loaded anew each time: another thread may have set it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(stop)(context, builder, arguments[0])
-        return builder.load_atomic(array.data, "monotonic", 8)
-
-    return int64(stop), generate
 
 
 def _extreme(name: str) -> Any:

@@ -7,7 +7,7 @@ the statement that the kernels leave to the interpreter and why. May not know: P
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from logosnb.kernels.ranges import Interval, Ranges, ranges_of
 from logosnb.language import tree
@@ -34,7 +34,9 @@ class Nest:
     """statements: the code; tensors: those that it touches, in order; written: those it sets items of;
     inputs: scalars that it reads from outside; outputs: scalars that it leaves for later; sequences:
     Seqs of its own; split: whether the outermost loop may be cut into pieces that run at once;
-    summed: tensors that every iteration adds to, of which each piece needs a copy of its own."""
+    summed: tensors that every iteration adds to, of which each piece needs a copy of its own; zeroed:
+    tensors that it fills with zeros first, windows: those of which each iteration fills the items that
+    it alone touches, with how many."""
 
     statements: tuple[Statement, ...]
     types: Types
@@ -48,10 +50,24 @@ class Nest:
     sequences: tuple[str, ...]
     split: bool
     summed: tuple[str, ...]
+    zeroed: tuple[str, ...] = ()
+    windows: Mapping[str, int] = field(default_factory=dict)
 
     def size(self, tensor: str) -> int:
         shape = self.shapes[tensor]
         return shape.rows * shape.columns
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The first and last number of the outermost loop, where it may be cut; else 1 and 1."""
+        loop = self.statements[0]
+        if not self.split or not isinstance(loop, tree.RepeatRange):
+            return 1, 1
+        return int(self.ranges.of(loop.first).low), int(self.ranges.of(loop.last).low)
+
+    @property
+    def loop(self) -> Loop:
+        return Loop(self.statements, self.ranges, self.written)
 
     def in_range(self, item: tree.Item) -> bool:
         """Whether the index is surely an item of the tensor."""
@@ -216,7 +232,10 @@ class Loop:
         if len(self.statements) != 1 or not isinstance(self.statements[0], tree.RepeatRange):
             return False, ()
         loop = self.statements[0]
-        if carries(loop.body, frozenset({loop.name})):
+        ends = (self.ranges.of(loop.first), self.ranges.of(loop.last))
+        if any(end.low != end.high for end in ends):
+            return False, ()
+        if leaves(loop.body) or carries(loop.body, frozenset({loop.name})):
             return False, ()
         summed = []
         for tensor in self.written:
@@ -236,6 +255,23 @@ class Loop:
         rests = [form[1] for form in forms if form]
         span = max(r.high for r in rests) - min(r.low for r in rests)
         return len(factors) == 1 and span < min(factors)
+
+    def window(self, tensor: str, size: int) -> int | None:
+        """How many items each iteration alone touches, where the iterations together touch all of
+        them; None where that cannot be seen."""
+        loop = self.statements[0]
+        if not isinstance(loop, tree.RepeatRange):
+            return None
+        forms = [self.ranges.affine(index, loop.name) for index in _indices(tensor, loop.body)]
+        first, last = self.ranges.of(loop.first), self.ranges.of(loop.last)
+        if not forms or None in forms or first.low != first.high or last.low != last.high:
+            return None
+        factors = {form[0] for form in forms if form}
+        width = min(factors)
+        low = min(form[1].low for form in forms if form) + width * first.low
+        high = max(form[1].high for form in forms if form) + width * first.low
+        covered = width > 0 and width * (last.low - first.low + 1) == size
+        return width if len(factors) == 1 and covered and low >= 1 and high <= width else None
 
     def _only_added_to(self, tensor: str, loop: tree.RepeatRange) -> bool:
         """Whether every access is `Set item e of t to (item e of t) + …`."""
@@ -262,6 +298,18 @@ def _indices(tensor: str, statements: tuple[Statement, ...]) -> Iterator[Express
     for node in everything(statements):
         if isinstance(node, tree.Item) and root_name(node) == tensor:
             yield node.index
+
+
+def leaves(body: tuple[Statement, ...]) -> bool:
+    """Whether a Break in a loop's body leaves that loop."""
+    for statement in body:
+        match statement:
+            case tree.Break():
+                return True
+            case tree.If(branches=branches, otherwise=otherwise):
+                if any(map(leaves, [*(inside for _, inside in branches), otherwise or ()])):
+                    return True
+    return False
 
 
 def carries(statements: tuple[Statement, ...], visible: frozenset[str]) -> bool:

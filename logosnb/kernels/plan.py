@@ -1,96 +1,168 @@
-"""The passes from a Program to a program of kernels, in the order in which they run.
+"""The passes from a Program to segments of kernels, in the order in which they run.
 
-In: a Program and a dtype. Out: `Plan`: Main with a Compute statement wherever kernels serve, the
-kernels in order, and notes about what stays with the interpreter. May not know: machine code.
+In: a Program, a dtype, what a caller supplies and wants. Out: `Plan`: Main with a segment wherever
+kernels serve, the kernels in order, and notes about what stays with the interpreter. May not know:
+machine code.
 
-1. place: a declared tensor becomes an array of the dtype, supplied or zeros
-2. products: matrix products go to BLAS
-3. expand: every other op becomes the loops of its block
-4. nests: loops become kernels; Loop (nest.py) finds those that carry nothing between iterations
-5. what is left stays as it is, with the interpreter
+1. gather: ops become the loops of their blocks, products stay products (gather.py)
+2. turn: a transpose that feeds a product becomes a flag of it (fuse.py)
+3. recognise: attention runs in blocks of keys (attention.py)
+4. fuse: neighbours over the same rows become one loop (fuse.py)
+5. zeros: who fills a new tensor (zeros.py)
+6. emit: each task's source (kernel.py, emit_cpu.py); nest.Loop finds loops that carry nothing
+7. layout: where each tensor lies, and when its place is free again (layout.py)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from logosnb.interpreter.stages import runner
-from logosnb.kernels import memory
 from logosnb.kernels.compute import Compute, Made, Supplied
-from logosnb.kernels.expand import RESULT, expansion, own_name
-from logosnb.kernels.kernel import Kernel
-from logosnb.kernels.nest import NotCompiled, may_be_read_first, nest
-from logosnb.kernels.products import product
+from logosnb.kernels.fuse import fused, turned_products, without_unread
+from logosnb.kernels.gather import LOOPS, Gathered, of_stage, of_statement, read_before_bound
+from logosnb.kernels.kernel import Kernel, kernel_of
+from logosnb.kernels.nest import SCALARS, NotCompiled
+from logosnb.kernels.segment import Interface, Segment
+from logosnb.kernels.task import Task
+from logosnb.kernels.workshop import Workshop
+from logosnb.kernels.zeros import with_zeros
 from logosnb.language import tree
-from logosnb.language.tree import Statement
-from logosnb.ops.op import Shape, kind_of
+from logosnb.language.tree import Statement, Type
 from logosnb.stages.program import Program
 from logosnb.stages.stage import Stage
-from logosnb.stages.typing import Types, program_types, section_types
-from logosnb.stages.walk import everything
 
 Array = np.ndarray[Any, Any]
-LOOPS = (tree.RepeatRange, tree.RepeatEach, tree.RepeatForever, tree.While, tree.If)
 
 
 @dataclass
 class Plan:
+    """program: Main with Compute statements; kernels: in order; notes: what stays with the interpreter;
+    whole: the one segment that Main is, inputs aside, if it is."""
+
     program: Program
     dtype: str
     kernels: list[Kernel] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-    def zeros(self, supplied: Mapping[str, Array]) -> dict[str, Array]:
-        """Zeros of the dtype for what is declared and not supplied."""
-        real = np.float64 if self.dtype == "f64" else np.float32
-        return {
-            name: memory.zeros(declared.shape, real if declared.kind == "Real" else np.int64)
-            for name, declared in self.program.declared.items()
-            if name not in supplied
-        }
+    whole: Segment | None = None
 
 
-def planned(program: Program, dtype: str) -> Plan:
-    """The plan of a program, made once for each dtype and kept with the program."""
-    key = ("plan", dtype)
+def planned(
+    program: Program,
+    dtype: str,
+    supplied: Iterable[str] = (),
+    keep: Iterable[str] | None = None,
+) -> Plan:
+    """The plan of a program, made once and kept with it.
+
+    supplied: declared tensors that the program writes and a caller gives all the same; keep: the names
+    that are wanted, all if None."""
+    own = frozenset(supplied) & frozenset(program.optional)
+    key = ("plan", dtype, own, None if keep is None else frozenset(keep))
     if key not in program.memo:
-        program.memo[key] = Planner(program, dtype).plan()
+        program.memo[key] = Planner(program, dtype, own, key[3]).plan()
     kept: Plan = program.memo[key]
     return kept
+
+
+@dataclass
+class Run:
+    """Statements in a row that kernels do: what they gathered, and where each stands in Main."""
+
+    gathered: Gathered = field(default_factory=Gathered)
+    statements: list[Statement] = field(default_factory=list)
 
 
 class Planner:
     """Makes one plan."""
 
-    def __init__(self, program: Program, dtype: str) -> None:
+    def __init__(
+        self, program: Program, dtype: str, supplied: frozenset[str], keep: frozenset[str] | None
+    ) -> None:
         self.program = program
-        self.dtype = dtype
+        self.supplied = supplied
+        self.keep = keep
+        self.shop = Workshop(program, dtype)
         self.real = np.float64 if dtype == "f64" else np.float32
-        self.types, _ = program_types(program)
         self.found = Plan(program, dtype)
+        self.readers = self._readers()
 
     def plan(self) -> Plan:
-        main = tuple(self._planned(statement) for statement in self.program.main)
-        self.found.program = replace(self.program, main=main, memo={})
+        declared, runs = self._divided()
+        main: list[Statement] = [*declared]
+        segments = []
+        for run in runs:
+            if isinstance(run, Run):
+                segments.append(self._segment(run))
+                main.append(_as_statement(segments[-1], run))
+            else:
+                main.append(run)
+        if len(segments) == len(runs) == 1 and not any(isinstance(d, Made) for d in declared):
+            self.found.whole = segments[0]
+        self.found.program = replace(self.program, main=tuple(main), memo={})
         return self.found
 
-    def _planned(self, statement: Statement) -> Statement:
+    # ---- which statements kernels do
+
+    def _divided(self) -> tuple[list[Statement], list[Run | Statement]]:
+        """Declarations of what a caller supplies; then runs of compiled statements and others."""
+        declared: list[Statement] = []
+        runs: list[Run | Statement] = []
+        for statement in self.program.main:
+            if isinstance(statement, tree.Declare) and self._is_supplied(statement.name):
+                declared.append(self._supplied(statement))
+                continue
+            gathered = self._gathered(statement)
+            if gathered is None:
+                runs.append(self._left(statement))
+                continue
+            if not runs or not isinstance(runs[-1], Run):
+                runs.append(Run())
+            _add(runs[-1], gathered, statement)
+        return declared, runs
+
+    def _is_supplied(self, name: str) -> bool:
+        return name in self.program.inputs or name in self.supplied
+
+    def _supplied(self, declare: tree.Declare) -> Statement:
+        """An input is read where it lies, and shown as a view that cannot be written to; a tensor that
+        the program also writes is a copy, as the interpreter makes it."""
+        sizes = (declare.name, declare.rows, declare.columns, declare.kind)
+        kind = Supplied if declare.name in self.program.inputs else Made
+        return kind(*sizes, position=declare.position)
+
+    def _gathered(self, statement: Statement) -> Gathered | None:
+        """What kernels do for a statement; None, and a note, if they do nothing."""
         try:
             if isinstance(statement, tree.Declare):
-                return self._placed(statement)
+                return Gathered(made=[statement.name], bound=[statement.name])
             if isinstance(statement, Stage):
-                return self._computed(statement)
-            if isinstance(statement, LOOPS):
-                return self._looped(statement)
+                return of_stage(statement, self.shop)
+            if isinstance(statement, LOOPS) or self._is_scalar(statement):
+                task = of_statement(statement, self._read_elsewhere(statement), self.shop)
+                return Gathered([task])
         except NotCompiled as refusal:
-            self._note(statement, refusal)
-            if isinstance(statement, Stage):
-                return self._meant(statement)
-        return statement
+            if not self._is_scalar(statement):
+                self._note(statement, refusal)
+        return None
+
+    def _is_scalar(self, statement: Statement) -> bool:
+        """Whether it binds or changes a number of Main, or an item."""
+        match statement:
+            case tree.Let(name=name) | tree.Set(target=tree.Name(id=name)):
+                return self.shop.types.names.get(name) in SCALARS
+            case tree.Update(target=tree.Name(id=name)):
+                return self.shop.types.names.get(name) in SCALARS
+            case tree.Set(target=tree.Item()) | tree.Update(target=tree.Item()):
+                return True
+        return False
+
+    def _left(self, statement: Statement) -> Statement:
+        return self._meant(statement) if isinstance(statement, Stage) else statement
 
     def _note(self, statement: Statement, refusal: NotCompiled) -> None:
         at = refusal.statement.position if refusal.statement.position.line else statement.position
@@ -98,104 +170,62 @@ class Planner:
         if note not in self.found.notes:
             self.found.notes.append(note)
 
-    # ---- passes
+    def _readers(self) -> dict[str, set[int]]:
+        """Which statements of Main read each name from before them."""
+        found: dict[str, set[int]] = {}
+        for statement in self.program.main:
+            for name in read_before_bound(statement):
+                found.setdefault(name, set()).add(id(statement))
+        return found
 
-    def _placed(self, declare: tree.Declare) -> Statement:
-        """An input is read where it lies, and shown as a view that cannot be written to; a tensor that
-        the program also writes is a copy, as the interpreter makes it."""
-        sizes = (declare.name, declare.rows, declare.columns, declare.kind)
-        if declare.name in self.program.inputs:
-            return Supplied(*sizes, position=declare.position)
-        return Made(*sizes, position=declare.position)
+    def _read_elsewhere(self, statement: Statement) -> frozenset[str]:
+        """Names that other statements of Main read, and those that Main itself binds outside loops."""
+        bound = {s.name for s in self.program.main if isinstance(s, tree.Let)}
+        read = {name for name, who in self.readers.items() if who - {id(statement)}}
+        return frozenset(bound | read)
 
-    def _computed(self, stage: Stage) -> Statement:
-        if stage.shape is None or any(name not in self.program.shapes for _, name in stage.tensors):
-            raise NotCompiled(stage, "its shapes are known only at run time")
-        direct = product(stage)
-        if direct is not None:
-            return self._direct(stage, direct)
-        return self._expanded(self._with_known_rows(stage))
+    # ---- segments
 
-    def _direct(self, stage: Stage, function: Callable[..., Array]) -> Statement:
-        def run(*arrays: Array) -> tuple[Array]:
-            with np.errstate(all="ignore"):
-                return (function(*(self._as_real(array) for array in arrays)),)
+    def _segment(self, run: Run) -> Segment:
+        kept = self._kept(run)
+        tasks = self._passes(run.gathered.tasks, run.gathered.made, kept)
+        kernels = [kernel_of(task, self.shop) for task in tasks]
+        self.found.kernels += kernels
+        return Segment(kernels, self._interface(kernels, run, kept), self.shop)
 
-        reads = tuple(name for _, name in stage.tensors)
-        return Compute(run, reads, (stage.out,), position=stage.position)
+    def _passes(self, tasks: list[Task], made: list[str], kept: frozenset[str]) -> list[Task]:
+        tasks = without_unread(turned_products(tasks), kept)
+        tasks = fused(tasks, self.shop)
+        touched = {name for task in tasks for name in task.reads | task.writes}
+        return with_zeros(tasks, [n for n in made if n in touched or n in kept], self.shop)
 
-    def _as_real(self, array: Array) -> Array:
-        return array.astype(self.real, copy=False)
+    def _kept(self, run: Run) -> frozenset[str]:
+        """The tensors that are wanted, or read by a statement outside of the run."""
+        own = {id(statement) for statement in run.statements}
+        read = {name for name, who in self.readers.items() if who - own}
+        bound = run.gathered.bound
+        return frozenset(n for n in bound if self.keep is None or n in self.keep or n in read)
 
-    def _with_known_rows(self, stage: Stage) -> Stage:
-        """Row numbers that are constants, as their numbers."""
-        operands = dict(stage.operands)
-        for hole, value in stage.operands.items():
-            if kind_of(hole) == "row" and isinstance(value, str):
-                known = self.program.constants.get(value)
-                if not isinstance(known, int):
-                    raise NotCompiled(stage, f"`{value}` is known only at run time")
-                operands[hole] = known
-        return replace(stage, operands=operands)
+    def _interface(self, kernels: list[Kernel], run: Run, kept: frozenset[str]) -> Interface:
+        made = [n for n in run.gathered.made if n in kept or _is_touched(n, kernels)]
+        inside = set(made)
+        touched = dict.fromkeys(name for kernel in kernels for name in kernel.tensors)
+        return Interface(
+            reads=tuple(name for name in touched if name not in inside),
+            made=tuple(made),
+            kept=tuple(name for name in made if name in kept),
+            scalars=self._typed(_taken(kernels)),
+            outputs=self._typed(dict.fromkeys(n for k in kernels for n in k.outputs)),
+        )
 
-    def _expanded(self, stage: Stage) -> Statement:
-        shapes, kinds = self.program.shapes, self.program.kinds
-        found = expansion(stage, shapes, kinds)
-        own_shapes = {own_name(hole): shapes[name] for hole, name in stage.tensors}
-        own_kinds = {
-            own_name(hole): self._read_as(stage, hole, kinds[name]) for hole, name in stage.tensors
-        }
-        for declare in found.declared:
-            own_shapes[declare.name] = self._declared_shape(declare)
-            own_kinds[declare.name] = declare.kind
-        pieces = (found.statements,) if _one(found.statements) else _apart(found.statements)
-        kernels = [
-            self._kernel(p, own_shapes, own_kinds, {}, frozenset(), stage.op) for p in pieces
-        ]
-        return self._running(stage, found.declared, kernels, own_shapes, own_kinds)
+    def _typed(self, names: Iterable[str]) -> tuple[tuple[str, Type], ...]:
+        return tuple((name, self.shop.types.names[name]) for name in names)
 
-    def _read_as(self, stage: Stage, hole: str, kind: str) -> str:
-        """Ints among Reals are read as Reals."""
-        whole = stage.kind == "Int" or kind_of(hole) == "ints" or hole in stage.definition.integers
-        return kind if whole else "Real"
-
-    def _declared_shape(self, declare: tree.Declare) -> Shape:
-        sizes = (declare.rows, declare.columns)
-        return Shape(*(size.value for size in sizes if isinstance(size, tree.IntLiteral)))
-
-    def _running(
-        self,
-        stage: Stage,
-        declared: tuple[tree.Declare, ...],
-        kernels: list[Kernel],
-        shapes: Mapping[str, Shape],
-        kinds: Mapping[str, str],
-    ) -> Statement:
-        reads = tuple(name for _, name in stage.tensors)
-        holes = [own_name(hole) for hole, _ in stage.tensors]
-        written = stage.definition.writes
-
-        def run(*arrays: Array) -> tuple[Array, ...]:
-            given = dict(zip(holes, arrays))
-            flat = {name: self._flat(array, kinds[name]) for name, array in given.items()}
-            made = {d.name: self._zeros(shapes[d.name], d.kind) for d in declared}
-            flat |= {name: array.reshape(-1) for name, array in made.items()}
-            for kernel in kernels:
-                kernel(flat, {})
-            return () if written is not None else (made[RESULT],)
-
-        binds = () if written is not None else (stage.out,)
-        return Compute(run, reads, binds, position=stage.position)
-
-    def _flat(self, array: Array, kind: str) -> Array:
-        return (array if kind == "Int" else self._as_real(array)).reshape(-1)
-
-    def _zeros(self, shape: Shape, kind: str) -> Array:
-        return memory.zeros(shape, np.int64 if kind == "Int" else self.real)
+    # ---- what stays with the interpreter
 
     def _meant(self, stage: Stage) -> Statement:
         """A stage by its meaning, in f64, its result in the dtype."""
-        if self.dtype == "f64":
+        if self.found.dtype == "f64":
             return stage
         function = runner(stage)
         names = tuple(str(value) for value in stage.operands.values() if isinstance(value, str))
@@ -204,7 +234,7 @@ class Planner:
             wide = [v.astype(np.float64) if _is_narrow(v) else v for v in values]
             result = function(*wide)
             if stage.definition.writes is None:
-                return (self._as_real(result) if stage.kind == "Real" else result,)
+                return (result.astype(self.real) if stage.kind == "Real" else result,)
             target = values[names.index(stage.out)]
             target[...] = result
             return ()
@@ -212,80 +242,42 @@ class Planner:
         binds = (stage.out,) if stage.definition.writes is None else ()
         return Compute(run, names, binds, position=stage.position)
 
-    # ---- loops
 
-    def _looped(self, statement: Statement) -> Statement:
-        wanted = self._read_elsewhere(statement)
-        shapes, kinds = self.program.shapes, self.program.kinds
-        constants = self.program.constants
-        kernel = self._kernel((statement,), shapes, kinds, constants, wanted, _said(statement))
-        found = kernel.nest
-        reads = (*found.tensors, *found.inputs)
-
-        def run(*values: Any) -> tuple[Any, ...]:
-            tensors, scalars = values[: len(found.tensors)], values[len(found.tensors) :]
-            flat = {name: array.reshape(-1) for name, array in zip(found.tensors, tensors)}
-            return tuple(kernel(flat, dict(zip(found.inputs, scalars))))
-
-        return Compute(run, reads, found.outputs, position=statement.position)
-
-    def _read_elsewhere(self, statement: Statement) -> frozenset[str]:
-        """Names that other statements of Main read, and those that Main itself binds outside loops."""
-        names = {s.name for s in self.program.main if isinstance(s, tree.Let)}
-        for other in self.program.main:
-            if other is not statement:
-                names |= read_before_bound(other)
-        return frozenset(names)
-
-    def _kernel(
-        self,
-        statements: tuple[Statement, ...],
-        shapes: Mapping[str, Shape],
-        kinds: Mapping[str, str],
-        constants: Mapping[str, int | float],
-        wanted: frozenset[str],
-        name: str,
-    ) -> Kernel:
-        types = self._types(statements, kinds)
-        found = nest(statements, types, shapes, kinds, constants, wanted)
-        kernel = Kernel(found, self.dtype, name)
-        self.found.kernels.append(kernel)
-        return kernel
-
-    def _types(self, statements: tuple[Statement, ...], kinds: Mapping[str, str]) -> Types:
-        """The types inside a nest: its own names by what it binds, others as Main has them."""
-        one = tree.IntLiteral(1)
-        declared = tuple(tree.Declare(name, one, one, kind) for name, kind in kinds.items())
-        own = section_types((*declared, *statements), (), self.program.functions)
-        outside = {n: t for n, t in self.types.names.items() if n not in own.names}
-        parameters = tuple(tree.Parameter(n, t) for n, t in outside.items() if t.element is None)
-        known = section_types((*declared, *statements), parameters, self.program.functions)
-        return Types({**self.types.names, **known.names}, known.fixed, self.program.functions)
+def _add(run: Any, gathered: Gathered, statement: Statement) -> None:
+    run.gathered.tasks += gathered.tasks
+    run.gathered.made += gathered.made
+    run.gathered.bound += gathered.bound
+    run.statements.append(statement)
 
 
-def read_before_bound(statement: Statement) -> set[str]:
-    """The names whose value a statement takes from before it."""
-    if isinstance(statement, Stage):
-        return {str(value) for value in statement.operands.values()}
-    names = {node.id for node in everything((statement,)) if isinstance(node, tree.Name)}
-    return {name for name in names if may_be_read_first(name, (statement,))}
+def _is_touched(name: str, kernels: list[Kernel]) -> bool:
+    return any(name in kernel.tensors for kernel in kernels)
 
 
-def _one(statements: tuple[Statement, ...]) -> bool:
-    """Whether scalars of the text's outermost level tie its statements together."""
-    return any(not isinstance(statement, LOOPS) for statement in statements)
+def _taken(kernels: list[Kernel]) -> dict[str, None]:
+    """The scalars that kernels read before one of them leaves them."""
+    left: set[str] = set()
+    taken: dict[str, None] = {}
+    for kernel in kernels:
+        taken |= {name: None for name in kernel.inputs if name not in left}
+        left |= set(kernel.outputs)
+    return taken
 
 
-def _apart(statements: tuple[Statement, ...]) -> tuple[tuple[Statement, ...], ...]:
-    return tuple((statement,) for statement in statements)
+def _as_statement(segment: Segment, run: Run) -> Statement:
+    """The segment in the place of its statements, for the interpreter to run between others."""
+    face = segment.face
+    scalars = tuple(name for name, _ in face.scalars)
+    binds = (*face.kept, *(name for name, _ in face.outputs))
+
+    def compute(*values: Any) -> tuple[Any, ...]:
+        arrays, numbers = values[: len(face.reads)], values[len(face.reads) :]
+        made = segment.run(arrays, numbers, {})
+        return tuple(made[name] for name in binds)
+
+    position = run.statements[0].position
+    return Compute(compute, (*face.reads, *scalars), binds, position=position)
 
 
 def _is_narrow(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.float32
-
-
-def _said(statement: Statement) -> str:
-    match statement:
-        case tree.RepeatRange(name=name):
-            return f"Repeat for {name}, line {statement.position.line}"
-    return f"line {statement.position.line}"

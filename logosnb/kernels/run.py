@@ -9,15 +9,15 @@ program is run again by the interpreter, which names it: so that errors are the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from logosnb import interpreter
-from logosnb.kernels.compute import MADE
-from logosnb.kernels.kernel import NeedsInterpreter
-from logosnb.kernels.plan import planned
+from logosnb.kernels.compute import read_only
+from logosnb.kernels.plan import Plan, planned
+from logosnb.kernels.segment import NeedsInterpreter, Segment
 from logosnb.stages.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -28,7 +28,35 @@ def execute_planned(
     inputs: Mapping[str, Array],
     show: Callable[[str], None],
     dtype: str,
-) -> dict[str, Any]:
+    keep: Iterable[str] | None = None,
+    out: Mapping[str, Array] | None = None,
+) -> Mapping[str, Any]:
+    plan = planned(program, dtype, inputs, keep)
+    if plan.whole is not None:
+        try:
+            return _at_once(plan.whole, inputs, out or {}, keep)
+        except NeedsInterpreter:
+            return _interpreted(program, inputs, show, dtype)
+    values = _between(program, plan, inputs, show)
+    return values if keep is None else {name: values[name] for name in keep}
+
+
+def _at_once(
+    segment: Segment,
+    inputs: Mapping[str, Array],
+    out: Mapping[str, Array],
+    keep: Iterable[str] | None,
+) -> Mapping[str, Any]:
+    made = segment.run([inputs[name] for name in segment.face.reads], (), out)
+    wanted = inputs if keep is None else inputs.keys() & set(keep)
+    made.add({name: read_only(inputs[name]) for name in wanted})
+    return made
+
+
+def _between(
+    program: Program, plan: Plan, inputs: Mapping[str, Array], show: Callable[[str], None]
+) -> Mapping[str, Any]:
+    """Kernels among statements of the interpreter."""
     shown = 0
 
     def counted(line: str) -> None:
@@ -36,17 +64,17 @@ def execute_planned(
         shown += 1
         show(line)
 
-    plan = planned(program, dtype)
     try:
-        made = plan.zeros(inputs)
-        given: dict[str, Any] = {**inputs, **made, MADE: made}
-        return interpreter.execute(plan.program, given, counted)
+        return interpreter.execute(plan.program, inputs, counted)
     except NeedsInterpreter:
-        wide = {n: a.astype(np.float64) if a.dtype.kind == "f" else a for n, a in inputs.items()}
-        return _narrowed_result(interpreter.execute(program, wide, _skipping(show, shown)), dtype)
+        return _interpreted(program, inputs, _skipping(show, shown), plan.dtype)
 
 
-def _narrowed_result(values: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+def _interpreted(
+    program: Program, inputs: Mapping[str, Array], show: Callable[[str], None], dtype: str
+) -> Mapping[str, Any]:
+    wide = {n: a.astype(np.float64) if a.dtype.kind == "f" else a for n, a in inputs.items()}
+    values = interpreter.execute(program, wide, show)
     narrow = dtype == "f32"
     return {
         name: value.astype(np.float32)

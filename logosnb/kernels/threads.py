@@ -1,6 +1,6 @@
-"""A few standing threads that run pieces of a kernel at once.
+"""A few standing threads that run a sequence of kernels at once.
 
-In: functions of no arguments. Out: their results, in order. May not know: kernels.
+In: a function that several may run together, and its arguments. Out: its result. May not know: kernels.
 
 The number of threads respects the CPUs that the process may use and the container's quota.
 """
@@ -8,11 +8,13 @@ The number of threads respects the CPUs that the process may use and the contain
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from math import ceil
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -48,27 +50,68 @@ def _quota() -> int | None:
 EAR = 0.1  # seconds between two moments in which an interrupt is heard, wherever it arrived
 
 
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(count(), thread_name_prefix="logosnb")
+class _Crew:
+    """Threads that wait for work, as many as there may be at once less the caller's own."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.work: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        for number in range(count()):
+            name = f"logosnb-{number}"
+            threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            self.work.get()()
 
 
-def at_once(pieces: Sequence[Callable[[], int]], stop: Array, interruptible: bool) -> list[int]:
-    """Run the pieces and wait for all: the last one in the calling thread, unless it may take long.
+_lock = threading.Lock()
+_crews: list[_Crew] = []
 
-    A thread that runs machine code hears no interrupt: what may take long runs in the pool, and an
-    interrupt of the one that waits sets `stop`, which the pieces look at.
-    """
-    if not interruptible:
-        futures = [_pool().submit(piece) for piece in pieces[:-1]]
-        own = pieces[-1]()
-        return [*(future.result() for future in futures), own]
-    futures = [_pool().submit(piece) for piece in pieces]
+
+def _crew() -> _Crew:
+    """The crew of this process: threads do not survive a fork."""
+    with _lock:
+        if not _crews or _crews[-1].process != os.getpid():
+            _crews.append(_Crew())
+        return _crews[-1]
+
+
+def with_help(function: Callable[..., int], arguments: tuple[Any, ...]) -> int:
+    """The function's result, while the others of the crew run it too."""
+    crew = _crew()
+    for _ in range(count() - 1):
+        crew.work.put(lambda: function(*arguments))
+    return function(*arguments)
+
+
+def interruptible(
+    function: Callable[..., int],
+    arguments: tuple[Any, ...],
+    stop: Array,
+    several: bool,
+    held: object,
+) -> int:
+    """The function's result, computed by the crew alone: a thread that runs machine code hears no
+    interrupt, and this one does, and sets `stop`, which the kernels look at. `held` is what the function
+    works on, which must not go away before it is done, whatever becomes of the caller."""
+    crew = _crew()
+    found: SimpleQueue[int] = SimpleQueue()
+
+    def work(held: object = held) -> None:
+        found.put(function(*arguments))
+
+    for _ in range(count() if several else 1):
+        crew.work.put(work)
     try:
-        while wait(futures, timeout=EAR).not_done:
-            pass
-        return [future.result() for future in futures]
+        return _heard(found)
     except BaseException:
         stop[0] = 1
-        wait(futures)
+        found.get()
         raise
+
+
+def _heard(found: SimpleQueue[int]) -> int:
+    while True:
+        with suppress(Empty):
+            return found.get(timeout=EAR)

@@ -1,0 +1,72 @@
+"""What the passes share about one program: its tensors, types, and fresh names.
+
+In: a Program, a dtype. Out: `Workshop`. May not know: the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from logosnb.kernels.nest import Nest, nest
+from logosnb.language import tree
+from logosnb.language.tree import Statement
+from logosnb.ops.op import Shape
+from logosnb.stages.program import Program
+from logosnb.stages.typing import Types, program_types, section_types
+from logosnb.stages.walk import bound_names, everything
+
+ONE = tree.IntLiteral(1)
+
+
+class Workshop:
+    """shapes, kinds: of every tensor, those that the passes add among them; real: the bytes of a Real."""
+
+    def __init__(self, program: Program, dtype: str) -> None:
+        self.program = program
+        self.dtype = dtype
+        self.real = 8 if dtype == "f64" else 4
+        self.shapes: dict[str, Shape] = dict(program.shapes)
+        self.kinds: dict[str, str] = dict(program.kinds)
+        self.types, _ = program_types(program)
+        self._taken = {*program.shapes, *bound_names(program.main), *self.types.names}
+        self._numbers: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """A name that nothing has yet."""
+        while True:
+            self._numbers[stem] = self._numbers.get(stem, 0) + 1
+            name = f"{stem}_{self._numbers[stem]}"
+            if name not in self._taken:
+                self._taken.add(name)
+                return name
+
+    def tensor(self, stem: str, shape: Shape, kind: str) -> str:
+        """A new tensor that the program has no name for."""
+        name = self.fresh(stem)
+        self.shapes[name], self.kinds[name] = shape, kind
+        return name
+
+    def bytes(self, tensor: str) -> int:
+        shape = self.shapes[tensor]
+        return shape.rows * shape.columns * (8 if self.kinds[tensor] == "Int" else self.real)
+
+    def nest(self, statements: tuple[Statement, ...], wanted: frozenset[str] = frozenset()) -> Nest:
+        """The nest of statements; raises NotCompiled."""
+        used = {
+            node.id: self.kinds[node.id]
+            for node in everything(statements)
+            if isinstance(node, tree.Name) and node.id in self.shapes
+        }
+        types = self._types(statements, used)
+        constants = self.program.constants
+        return nest(statements, types, self.shapes, self.kinds, constants, wanted)
+
+    def _types(self, statements: tuple[Statement, ...], kinds: Mapping[str, str]) -> Types:
+        """The types inside a nest: its own names by what it binds, others as Main has them."""
+        declared = tuple(tree.Declare(name, ONE, ONE, kind) for name, kind in kinds.items())
+        functions = self.program.functions
+        own = section_types((*declared, *statements), (), functions)
+        outside = {n: t for n, t in self.types.names.items() if n not in own.names}
+        parameters = tuple(tree.Parameter(n, t) for n, t in outside.items() if t.element is None)
+        known = section_types((*declared, *statements), parameters, functions)
+        return Types({**self.types.names, **known.names}, known.fixed, functions)
