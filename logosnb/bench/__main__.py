@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 # A machine may name an older processor for OpenBLAS than it has: not for a benchmark.
@@ -41,19 +41,36 @@ def median(step: Step, seconds: float = SECONDS) -> float:
     return statistics.median(times)
 
 
-def own_step(row: Row, values: dict[str, Any], cotangent: Any) -> Callable[[], logosnb.Gradients]:
+@dataclass(frozen=True)
+class Own:
+    """One step of ours, as a training loop has it: compiled once, the output and gradients kept."""
+
+    compiled: logosnb.Compiled
+    inputs: dict[str, Any]
+    grads: dict[str, str]
+
+    def __call__(self) -> logosnb.Result:
+        return self.compiled(self.inputs)
+
+
+def own_step(row: Row, values: dict[str, Any], cotangent: Any) -> Own:
     program = logosnb.parse(row.program)
+    shape = program.shapes["y"]
+    declared = f"Let dy be a {shape.rows} by {shape.columns} tensor of Real.\n"
     wrt = [name for name in row.inputs if name not in row.fixed]
-    how = {"of": "y", "wrt": wrt, "cotangent": cotangent, "backend": "cpu", "dtype": "f32"}
-    return lambda: logosnb.grad(program, values, **how)
+    derived = logosnb.backward(declared + row.program, "y", "dy", wrt)
+    keep = ["y", *derived.grads.values()]
+    compiled = logosnb.compile(derived.program, dtype="f32", keep=keep)
+    return Own(compiled, {**values, "dy": cotangent}, dict(derived.grads))
 
 
-def agrees(row: Row, mine: logosnb.Gradients, theirs: Any) -> bool:
+def agrees(row: Row, own: Own, theirs: Any) -> bool:
     """Whether a peer's output and gradients are ours."""
     y, grads = theirs
     names = [name for name in row.inputs if name not in row.fixed]
     theirs_by_name = dict(zip(names if len(grads) == len(names) else row.inputs, grads))
-    pairs = [(mine.value, y), *((mine.grads[name], theirs_by_name[name]) for name in names)]
+    mine = own()
+    pairs = [(mine["y"], y), *((mine[own.grads[n]], theirs_by_name[n]) for n in names)]
     return all(_close(a, np.asarray(_plain(b)).reshape(a.shape)) for a, b in pairs)
 
 
@@ -89,7 +106,7 @@ def measure(row: Row, flops: float, copied: float) -> str:
     cotangent = np.ones((1, 1), np.float32) if scalar else random.normal(size=shape).astype("f4")
     own = own_step(row, values, cotangent)
     peers = steps(row, values, cotangent)
-    wrong = [name for name, step in peers.items() if not agrees(row, own(), step())]
+    wrong = [name for name, step in peers.items() if not agrees(row, own, step())]
     mine = median(own)
     times = {name: median(step) for name, step in peers.items()}
     return line(row, mine, times, floor(row, flops, copied), wrong)
