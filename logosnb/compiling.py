@@ -12,7 +12,7 @@ import numpy as np
 
 from logosnb.inputs import Array, dtype_of, prepared
 from logosnb.interpreter.shown import Output
-from logosnb.kernels import build_all, execute
+from logosnb.kernels import prepare
 from logosnb.language.errors import LogosError, ShapeError
 from logosnb.language.words import closest
 from logosnb.running import Result, as_program, require_backend
@@ -32,9 +32,12 @@ class Compiled:
         self.program = program
         self.dtype = dtype
         self.keep = keep
-        plan = build_all(program, dtype, keep)
-        self.kernels = tuple(plan.kernels)
-        self.notes = tuple(plan.notes)
+        self._ready = prepare(program, dtype, (), keep)
+        self._inputs = frozenset(program.inputs)
+        self.kernels = tuple(self._ready.plan.kernels)
+        self.notes = tuple(self._ready.plan.notes)
+        for kernel in self.kernels:
+            kernel.build()
 
     def __call__(
         self,
@@ -50,10 +53,13 @@ class Compiled:
         """
         output = Output(show)
         given = prepared(self.program, inputs, self.dtype)
-        wanted = {name: self._required(array, name) for name, array in (out or {}).items()}
+        usual = given.keys() == self._inputs
+        ready = self._ready if usual else prepare(self.program, self.dtype, given, self.keep)
+        if not out:
+            return Result(ready.run(given, output, {}), output.lines)
+        wanted = {name: self._required(array, name) for name, array in out.items()}
         direct = {n: a for n, a in wanted.items() if _may_be_written(a, given)}
-        values = execute(self.program, given, output, self.dtype, self.keep, direct)
-        return Result(_with_out(values, wanted), output.lines)
+        return Result(_with_out(ready.run(given, output, direct), wanted), output.lines)
 
     def _required(self, array: Any, name: str) -> Array:
         """An array of `out`, which must be what the result is."""

@@ -26,6 +26,8 @@ def prepared(
 
     Raises InputError for what is missing, unknown or unusable, and ShapeError for a wrong shape.
     """
+    if _all_ready(program, inputs, dtype):
+        return inputs  # type: ignore[return-value]
     given = named(inputs)
     for name in given:
         if name not in program.declared:
@@ -67,8 +69,6 @@ def _not_declared(program: Program, name: str) -> str:
 
 def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
     """`value` as a 2-D C-contiguous array, int64 for Int, else in the dtype; a 1-D one is one row."""
-    if _is_ready(value, wanted, dtype):
-        return value  # type: ignore[no-any-return]
     array = _real_array(value, wanted.name)
     if array.ndim < 2:
         array = array.reshape(1, -1)
@@ -89,14 +89,27 @@ def dtype_of(kind: str, dtype: str) -> np.dtype[Any]:
     return WHOLE if kind == "Int" else DTYPES[dtype]
 
 
-def _is_ready(value: Any, wanted: Declaration, dtype: str) -> bool:
-    """Whether a value is already what `as_tensor` makes: in a loop of small steps, looking counts."""
-    return (
-        type(value) is np.ndarray
-        and value.shape == wanted.shape
-        and value.dtype == dtype_of(wanted.kind, dtype)
-        and value.flags.c_contiguous
-    )
+def _all_ready(program: Program, inputs: Mapping[str, Any] | None, dtype: str) -> bool:
+    """Whether the inputs are already what `prepared` makes: in a loop of small steps, looking counts."""
+    if type(inputs) is not dict or len(inputs) != len(program.inputs):
+        return False
+    for name, shape, wanted in _wanted(program, dtype):
+        value = inputs.get(name)
+        if type(value) is not np.ndarray or value.dtype != wanted or value.shape != shape:
+            return False
+        if not value.flags.c_contiguous:
+            return False
+    return True
+
+
+def _wanted(program: Program, dtype: str) -> list[tuple[str, tuple[int, int], np.dtype[Any]]]:
+    """Name, shape and dtype of each input, kept with the program."""
+    key = ("wanted inputs", dtype)
+    if key not in program.memo:
+        found = [program.declared[name] for name in program.inputs]
+        program.memo[key] = [(d.name, tuple(d.shape), dtype_of(d.kind, dtype)) for d in found]
+    kept: list[tuple[str, tuple[int, int], np.dtype[Any]]] = program.memo[key]
+    return kept
 
 
 def _real_array(value: Any, name: str) -> Array:

@@ -14,17 +14,20 @@ import numpy as np
 from logosnb.stages.program import Program
 
 if TYPE_CHECKING:
-    from logosnb.kernels.plan import Plan
+    from logosnb.kernels.run import Ready
 
 
-def build_all(program: Program, dtype: str, keep: Iterable[str] | None = None) -> Plan:
-    """The plan of a program with every kernel built."""
-    from logosnb.kernels.plan import planned
+def prepare(
+    program: Program,
+    dtype: str,
+    supplied: Iterable[str] = (),
+    keep: tuple[str, ...] | None = None,
+) -> Ready:
+    """The program, planned. supplied: what a caller gives; keep: the names that are wanted, all if
+    None."""
+    from logosnb.kernels.run import ready
 
-    plan = planned(program, dtype, (), keep)
-    for kernel in plan.kernels:
-        _ = kernel.function
-    return plan
+    return ready(program, dtype, supplied, keep)
 
 
 def execute(
@@ -32,11 +35,6 @@ def execute(
     inputs: Mapping[str, np.ndarray[Any, Any]],
     show: Callable[[str], None],
     dtype: str = "f64",
-    keep: Iterable[str] | None = None,
-    out: Mapping[str, np.ndarray[Any, Any]] | None = None,
 ) -> Mapping[str, Any]:
-    """Run a program with kernels of the dtype; inputs, show and errors as for the interpreter. keep: the
-    names that are wanted, all if None. out: arrays to write results into, of their shape and dtype."""
-    from logosnb.kernels.run import execute_planned
-
-    return execute_planned(program, inputs, show, dtype, keep, out)
+    """Run a program with kernels of the dtype; inputs, show and errors as for the interpreter."""
+    return prepare(program, dtype, inputs).run(inputs, show, {})

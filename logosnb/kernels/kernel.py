@@ -61,8 +61,8 @@ class Kernel:
     def function(self) -> Any:
         return build(self.text)
 
-    @property
-    def address(self) -> int:
+    def build(self) -> int:
+        """Compile it, or load it; the address of its machine code."""
         address: int = self.function.address
         return address
 

@@ -23,34 +23,42 @@ from logosnb.stages.program import Program
 Array = np.ndarray[Any, Any]
 
 
-def execute_planned(
-    program: Program,
-    inputs: Mapping[str, Array],
-    show: Callable[[str], None],
-    dtype: str,
-    keep: Iterable[str] | None = None,
-    out: Mapping[str, Array] | None = None,
-) -> Mapping[str, Any]:
-    plan = planned(program, dtype, inputs, keep)
-    if plan.whole is not None:
-        try:
-            return _at_once(plan.whole, inputs, out or {}, keep)
-        except NeedsInterpreter:
-            return _interpreted(program, inputs, show, dtype)
-    values = _between(program, plan, inputs, show)
-    return values if keep is None else {name: values[name] for name in keep}
+class Ready:
+    """A program planned for a dtype, for what is wanted and for what a caller supplies besides inputs."""
+
+    def __init__(self, program: Program, plan: Plan, keep: tuple[str, ...] | None) -> None:
+        self.program, self.plan, self.keep = program, plan, keep
+        self.shown = program.inputs if keep is None else [n for n in keep if n in program.inputs]
+
+    def run(
+        self,
+        inputs: Mapping[str, Array],
+        show: Callable[[str], None],
+        out: Mapping[str, Array],
+    ) -> Mapping[str, Any]:
+        if self.plan.whole is not None:
+            try:
+                return self._at_once(self.plan.whole, inputs, out)
+            except NeedsInterpreter:
+                return self._wanted(_interpreted(self.program, inputs, show, self.plan.dtype))
+        return self._wanted(_between(self.program, self.plan, inputs, show))
+
+    def _at_once(
+        self, segment: Segment, inputs: Mapping[str, Array], out: Mapping[str, Array]
+    ) -> Mapping[str, Any]:
+        made = segment.run([inputs[name] for name in segment.face.reads], (), out)
+        if self.shown:
+            made.add({name: read_only(inputs[name]) for name in self.shown})
+        return made
+
+    def _wanted(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        return values if self.keep is None else {name: values[name] for name in self.keep}
 
 
-def _at_once(
-    segment: Segment,
-    inputs: Mapping[str, Array],
-    out: Mapping[str, Array],
-    keep: Iterable[str] | None,
-) -> Mapping[str, Any]:
-    made = segment.run([inputs[name] for name in segment.face.reads], (), out)
-    wanted = inputs if keep is None else inputs.keys() & set(keep)
-    made.add({name: read_only(inputs[name]) for name in wanted})
-    return made
+def ready(
+    program: Program, dtype: str, supplied: Iterable[str], keep: tuple[str, ...] | None
+) -> Ready:
+    return Ready(program, planned(program, dtype, supplied, keep), keep)
 
 
 def _between(

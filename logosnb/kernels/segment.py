@@ -18,9 +18,9 @@ import numpy as np
 from logosnb.kernels import blas, memory, threads
 from logosnb.kernels.adding import adding
 from logosnb.kernels.kernel import LONG, Kernel
-from logosnb.kernels.layout import layout
+from logosnb.kernels.layout import SMALL, layout, rounded
 from logosnb.kernels.native import yield_address
-from logosnb.kernels.sequence import COUNTERS, address, runner
+from logosnb.kernels.sequence import STATE, addresser, alone, compiled, lay_out, together
 from logosnb.kernels.workshop import Workshop
 from logosnb.language.tree import BOOL, REAL, Type
 
@@ -75,12 +75,12 @@ class Made(Mapping[str, Any]):
 
     def __init__(self, built: _Built, own: dict[str, Any], block: Array) -> None:
         self._built, self._own, self._block = built, own, block
-        self._names = built.names
+        self._names: tuple[str, ...] = built.names
 
     def add(self, values: Mapping[str, Any]) -> None:
         """More values, before those that are there."""
         self._own.update(values)
-        self._names = (*values, *self._names)
+        self._names = tuple(dict.fromkeys((*values, *self._names)))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._own:
@@ -108,10 +108,14 @@ class _Built:
         self._place_bases()
         self._write_steps(pieces)
         self.several = self._several(pieces)
+        self.lay_out, self.address = compiled(lay_out), addresser()
+        self.function = compiled(together if self.several else alone)
+        self.yield_ = yield_address()
         self.long = any(k.endless or k.operations > LONG for k in self.kernels)
         self.own_products = any(
             k.uses_blas and k.operations * 16 > blas.SHARED for k in self.kernels
         )
+        self.plain = not (self.several or self.long or self.own_products)
 
     def size(self, name: str) -> int:
         return self.shop.bytes(self._copies.get(name, name))
@@ -150,42 +154,51 @@ class _Built:
         self.scalar_slots = {name: slot for slot, name in enumerate(dict.fromkeys(names))}
 
     def _place_bases(self) -> None:
-        """Slots: the stop flag; tensors read; the block's; large results; scratch; groups of copies."""
-        roots: list[int] = [0]
-        offsets: list[int] = [0]
+        """Where each base comes from: the state; tensors read and large results, each an address; small
+        ones in memory; scratch; then again those of each group of copies, in a row."""
+        large = [*self.face.reads, *self.layout.own]
+        near = self.layout.scratch <= SMALL
+        found: list[tuple[int, int]] = [(-1, 0)]
         self.slots: dict[str, int] = {}
 
         def place(name: str, root: int, offset: int) -> None:
-            self.slots[name] = len(roots)
-            roots.append(root)
-            offsets.append(offset)
+            self.slots[name] = len(found)
+            found.append((root, offset))
 
-        self.roots = 1
-        for name in self.face.reads:
-            place(name, self.roots, 0)
-            self.roots += 1
-        for name in self.layout.own:
-            place(name, self.roots, 0)
-            self.roots += 1
-        for name, offset in self.layout.shared.items():
-            place(name, self.roots, offset)
-        for name, offset in self.layout.offsets.items():
-            place(name, self.roots + 1, offset)
-        self.roots += 2
+        for root, name in enumerate(large):
+            place(name, root, 0)
+        for name, offset in (self.layout.shared | self.layout.offsets).items():
+            place(name, -1 if near or name in self.layout.shared else len(large), offset)
         self.group_slots: dict[tuple[int, str], int] = {}
         for key, members in self._groups.items():
-            self.group_slots[key] = len(roots)
-            for member in members:
-                slot = self.slots[member]
-                roots.append(roots[slot])
-                offsets.append(offsets[slot])
-        self.root_of, self.offset_of = np.array(roots), np.array(offsets)
+            self.group_slots[key] = len(found)
+            found += [found[self.slots[member]] for member in members]
+        self._write_places(found, near)
+
+    def _write_places(self, found: list[tuple[int, int]], near: bool) -> None:
+        state = STATE + 2 * len(self.kernels)
+        self.scalars_at = 8 * state
+        bases_at = self.scalars_at + 8 * len(self.scalar_slots)
+        self.block_at = rounded(bases_at + 8 * len(found))
+        scratch_at = self.block_at + rounded(self.layout.block)
+        self.memory = scratch_at + (self.layout.scratch if near else 0)
+        self.scratch = 0 if near else self.layout.scratch
+        start = {name: self.block_at for name in self.layout.shared}
+        start |= {name: scratch_at for name in self.layout.offsets} if near else {}
+        moved = dict.fromkeys(range(len(found)), 0)
+        moved |= {self.slots[name]: at for name, at in start.items()}
+        for key, members in self._groups.items():
+            first = self.group_slots[key]
+            moved |= {first + n: moved[self.slots[member]] for n, member in enumerate(members)}
+        pairs = [(root, offset + moved[slot]) for slot, (root, offset) in enumerate(found)]
+        flat = [state, self.scalars_at, bases_at, *(item for pair in pairs for item in pair)]
+        self.places = np.array(flat, np.int64)
 
     def _write_steps(self, pieces: list[int]) -> None:
         words: list[int] = []
         table: list[list[int]] = []
         for step, (kernel, count) in enumerate(zip(self.kernels, pieces)):
-            table.append([kernel.address, len(words), *kernel.ends, count])
+            table.append([kernel.build(), len(words), *kernel.ends, count])
             words += [self._slot(step, name) for name in kernel.tensors]
             words += [self.scalar_slots[name] for name in (*kernel.inputs, *kernel.outputs)]
             words += kernel.literals
@@ -204,32 +217,35 @@ class _Built:
     def run(
         self, arrays: Sequence[Array], scalars: Sequence[Any], out: Mapping[str, Array]
     ) -> Made:
-        block = np.empty(self.layout.block, np.uint8)
-        scratch = memory.empty((self.layout.scratch,), np.uint8)
+        memory_ = np.empty(self.memory, np.uint8)
         own = {name: out[name] if name in out else self._new(name) for name in self.layout.own}
-        state = np.zeros(COUNTERS + 2 * len(self.kernels), np.int64)
-        addresses = [state, *arrays, *own.values(), block, scratch]
-        roots = np.array([address(array) for array in addresses])
-        bases = roots[self.root_of] + self.offset_of
-        values = self._as_bits(scalars)
-        arguments = (self.table, bases, values, self.words, state, yield_address())
-        self._require(self._call(arguments, state, addresses))
-        made = Made(self, own, block)
-        return self._finished(made, values, out)
+        held = [*arrays, *own.values()]
+        if self.scratch:
+            held.append(memory.empty((self.scratch,), np.uint8))
+        addresses = np.array([self.address(array) for array in held], np.int64)
+        if scalars:
+            self._put(scalars, memory_)
+        arguments = (self.table, self.words, self.places, addresses, memory_, self.yield_)
+        if self.call(arguments, held) != 0:
+            raise NeedsInterpreter
+        made = Made(self, own, memory_)
+        if self.face.outputs or out:
+            self._finish(made, memory_, out)
+        return made
 
-    def _call(self, arguments: tuple[Any, ...], state: Array, held: object) -> int:
-        function = runner(self.several)
+    def call(self, arguments: tuple[Any, ...], held: object) -> int:
+        """The status of a run; `held` is alive until the last thread is done."""
+        self.lay_out(*arguments)
+        if self.plain:
+            status: int = self.function(*arguments)
+            return status
         with blas.one_thread() if self.own_products else nullcontext():
             if self.long:
-                return threads.interruptible(function, arguments, state, self.several, held)
+                stop = arguments[4][:8].view(np.int64)
+                return threads.interruptible(self.function, arguments, stop, self.several, held)
             if self.several:
-                return threads.with_help(function, arguments)
-            status: int = function(*arguments)
-            return status
-
-    def _require(self, status: int) -> None:
-        if status != 0:
-            raise NeedsInterpreter
+                return threads.with_help(self.function, arguments)
+            return self.function(*arguments)  # type: ignore[no-any-return]
 
     def _new(self, name: str) -> Array:
         shape = self.shop.shapes[name]
@@ -240,32 +256,33 @@ class _Built:
             return np.dtype(np.int64)
         return np.dtype(np.float64 if self.shop.dtype == "f64" else np.float32)
 
-    def view(self, name: str, block: Array) -> Array:
-        """A small result, in the block."""
+    def view(self, name: str, memory_: Array) -> Array:
+        """A small result, in the memory of its run."""
         shape = self.shop.shapes[name]
-        start = self.layout.shared[name]
-        return np.ndarray((shape.rows, shape.columns), self._dtype(name), block.data, start)
+        start = self.block_at + self.layout.shared[name]
+        return np.ndarray((shape.rows, shape.columns), self._dtype(name), memory_.data, start)
 
-    def _as_bits(self, scalars: Sequence[Any]) -> Array:
-        bits = np.zeros(len(self.scalar_slots) + 1, np.int64)
+    def _scalars(self, memory_: Array) -> Array:
+        end = self.scalars_at + 8 * len(self.scalar_slots)
+        return memory_[self.scalars_at : end].view(np.int64)
+
+    def _put(self, scalars: Sequence[Any], memory_: Array) -> None:
+        bits = self._scalars(memory_)
         for (name, kind), value in zip(self.face.scalars, scalars):
             slot = self.scalar_slots[name]
             if kind == REAL:
-                bits[slot : slot + 1].view(np.float64)[0] = value
+                bits.view(np.float64)[slot] = value
             elif -(2**63) <= value < 2**63:
                 bits[slot] = value
             else:
                 raise NeedsInterpreter
-        return bits
 
-    def _finished(self, made: Made, values: Array, out: Mapping[str, Array]) -> Made:
-        for name, kind in self.face.outputs:
-            made._own[name] = as_value(values[self.scalar_slots[name]], kind)
-        for name in out:
-            if name in self.layout.shared:
-                out[name][...] = made[name]
-                made._own[name] = out[name]
-        return made
+    def _finish(self, made: Made, memory_: Array, out: Mapping[str, Array]) -> None:
+        bits = self._scalars(memory_)
+        made.add({n: as_value(bits[self.scalar_slots[n]], kind) for n, kind in self.face.outputs})
+        for name in self.layout.shared.keys() & out.keys():
+            out[name][...] = made[name]
+            made.add({name: out[name]})
 
 
 def as_value(bits: Any, kind: Type) -> Any:

@@ -5,6 +5,12 @@ In: a table of steps and what they take. Out: a status. May not know: what a ker
 Each step is cut into pieces. A thread claims the next piece of a step by an atomic counter; when none
 is left it waits until all are done, and goes on to the next step. So a thread that comes late, or never,
 costs time and nothing else, and what is computed does not depend on who computes it.
+
+table: a row a step: the kernel's address, where its words begin, the first and last number of its loop,
+how many pieces. addresses: of the arrays of this run. memory: of this run: the stop flag, the worst
+status and two counters a step, of pieces claimed and done; then scalars; then bases; then small
+tensors. places: how many items the state has, where scalars and bases begin in memory, in bytes; then
+for each base, which of the addresses (−1: memory itself) and how many bytes after it.
 """
 
 from __future__ import annotations
@@ -12,52 +18,63 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from numba import int64
+from numba import int64, uint8
 
 from logosnb.kernels.build import build_caller, source_of
 
 if TYPE_CHECKING:
     from logosnb.kernels.native import asked, call, fetch_add, give_way, ints, pause
 
-# A row of the table: the kernel's address, where its words begin, first and last number of its loop, how
-# many pieces. The state: the stop flag, which an interrupt sets; the worst status; then two counters a
-# step, of pieces claimed and done.
-COUNTERS = 2
-TABLE, VECTOR = int64[:, ::1], int64[::1]
+STATE = 2  # items of the state before the counters
+HEAD = 3  # items of `places` before the pairs
+ARGUMENTS = (int64[:, ::1], int64[::1], int64[::1], int64[::1], uint8[::1], int64)
 
 
-def alone(table: Any, bases: Any, scalars: Any, words: Any, state: Any, yield_: int) -> int:
+def lay_out(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yield_: int) -> int:
+    """The counters at 0, and the bases from the addresses."""
+    start = memory.ctypes.data
+    state, bases = ints(start), ints(start + places[2])
+    for k in range(places[0]):
+        state[k] = 0
+    for base in range((places.shape[0] - 3) // 2):
+        root = places[3 + 2 * base]
+        bases[base] = (start if root < 0 else addresses[root]) + places[4 + 2 * base]
+    return 0
+
+
+def alone(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yield_: int) -> int:
     """All pieces of all steps, in order."""
-    base, scalar, word = ints(bases.ctypes.data), ints(scalars.ctypes.data), words.ctypes.data
+    start, word = memory.ctypes.data, words.ctypes.data
+    scalars, bases = ints(start + places[1]), ints(start + places[2])
     for step in range(table.shape[0]):
         first, trips = table[step, 2], table[step, 3] - table[step, 2] + 1
         pieces = table[step, 4]
         for piece in range(pieces):
-            start = first + trips * piece // pieces
+            begin = first + trips * piece // pieces
             end = first + trips * (piece + 1) // pieces - 1
             at = ints(word + 8 * table[step, 1])
-            if call(table[step, 0], base, scalar, at, start, end, piece) != 0:
+            if call(table[step, 0], bases, scalars, at, begin, end, piece) != 0:
                 return 1
     return 0
 
 
-def together(table: Any, bases: Any, scalars: Any, words: Any, state: Any, yield_: int) -> int:
+def together(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yield_: int) -> int:
     """The pieces that no other thread has claimed; returns when all steps are done."""
-    base, scalar, word = ints(bases.ctypes.data), ints(scalars.ctypes.data), words.ctypes.data
-    counters = state.ctypes.data + 16
+    start, word = memory.ctypes.data, words.ctypes.data
+    scalars, bases = ints(start + places[1]), ints(start + places[2])
     for step in range(table.shape[0]):
         first, trips = table[step, 2], table[step, 3] - table[step, 2] + 1
         pieces = table[step, 4]
-        claimed, done = counters + 16 * step, counters + 16 * step + 8
+        claimed, done = start + 16 + 16 * step, start + 24 + 16 * step
         while True:
             piece = fetch_add(claimed, 1)
             if piece >= pieces:
                 break
-            start = first + trips * piece // pieces
+            begin = first + trips * piece // pieces
             end = first + trips * (piece + 1) // pieces - 1
             at = ints(word + 8 * table[step, 1])
-            if call(table[step, 0], base, scalar, at, start, end, piece) != 0:
-                state[1] = 1
+            if call(table[step, 0], bases, scalars, at, begin, end, piece) != 0:
+                ints(start)[1] = 1
             fetch_add(done, 1)
         waited = 0
         while asked(done) < pieces:
@@ -66,17 +83,15 @@ def together(table: Any, bases: Any, scalars: Any, words: Any, state: Any, yield
                 pause()
             else:
                 give_way(yield_)
-        if asked(state.ctypes.data + 8) != 0:
+        if asked(start + 8) != 0:
             return 1
     return 0
 
 
 @cache
-def runner(several: bool) -> Any:
-    """The compiled `together` or `alone`."""
-    function = together if several else alone
-    arguments = (TABLE, VECTOR, VECTOR, VECTOR, VECTOR, int64)
-    return build_caller(source_of(function), int64(*arguments))
+def compiled(function: Any) -> Any:
+    """`lay_out`, `alone` or `together` as machine code."""
+    return build_caller(source_of(function), int64(*ARGUMENTS))
 
 
 def _address(array: Any) -> int:
@@ -84,11 +99,6 @@ def _address(array: Any) -> int:
 
 
 @cache
-def _addresses() -> Any:
+def addresser() -> Any:
+    """A compiled function that says where an array's items begin."""
     return build_caller(source_of(_address), None)
-
-
-def address(array: Any) -> int:
-    """Where an array's items begin."""
-    found: int = _addresses()(array)
-    return found
