@@ -30,6 +30,7 @@ from logosnb.language.tree import BOOL, INT, REAL, Expression, Statement, Type
 from logosnb.stages.walk import everything
 
 FAIL = "return 1"
+BLOCK = 128  # items of a sum in f32 before it is added to f64
 HEAD = "def kernel(bases, scalars, words, first, last, piece):"
 
 
@@ -50,9 +51,9 @@ class Source:
         order: dict[str, str] = {}
 
         def numbered(found: re.Match[str]) -> str:
-            return order.setdefault(found[0], f"{found[1]}{len(order)}")
+            return order.setdefault(found[0], f"{found[1]}_{len(order)}")
 
-        return re.sub(r"\b([avsc])_(\w+)", numbered, self.text)
+        return re.sub(r"\b([abvsc])_(\w+)", numbered, self.text)
 
 
 @dataclass
@@ -63,6 +64,7 @@ class Writer:
     depth: int = 1
     literals: list[int] = field(default_factory=list)
     temporaries: int = 0
+    blocked: frozenset[str] = frozenset()
 
     def source(self) -> Source:
         nest = self.nest
@@ -187,7 +189,8 @@ class Writer:
                 assert isinstance(value, tree.Binary)
                 right = self.real(value.right)
                 right = right if value.operator == "+" else f"(-{right})"
-                self.line(f"v_{name} = fast_add(v_{name}, {right})")
+                own = "b" if name in self.blocked else "v"
+                self.line(f"{own}_{name} = fast_add({own}_{name}, {right})")
                 return
             text = self.real(value)
             self.line(
@@ -252,7 +255,11 @@ class Writer:
     def _(self, loop: tree.RepeatRange) -> None:
         self.check_whole(loop.first)
         self.check_whole(loop.last)
-        self.loop(loop, self.whole(loop.first), self.whole(loop.last))
+        names = self.sums_inside(loop)
+        if names:
+            self.summing_loop(loop, names)
+        else:
+            self.loop(loop, self.whole(loop.first), self.whole(loop.last))
 
     def loop(
         self, loop: tree.RepeatRange, first: str, last: str, windows: Iterable[str] = ()
@@ -266,6 +273,45 @@ class Writer:
             self.stoppable(loop.body)
         else:
             self.body(loop.body)
+
+    def summing_loop(self, loop: tree.RepeatRange, names: list[str]) -> None:
+        """An innermost loop that gathers sums of f32: each block of items in f32, which fills vectors
+        with twice as many items as f64 does, the blocks in f64, which keeps the digits."""
+        start, end, block = (f"{name}{self.temporary()}" for name in ("start", "end", "block"))
+        self.line(f"{end} = {self.whole(loop.last)} + 1")
+        self.line(f"for {start} in range({self.whole(loop.first)}, {end}, {BLOCK}):")
+        self.depth += 1
+        for name in names:
+            self.line(f"b_{name} = np.float32(0.0)")
+        self.line(f"for v_{loop.name} in range({start}, min({start} + {BLOCK}, {end})):")
+        self.blocked = frozenset(names)
+        self.body(loop.body)
+        self.blocked = frozenset()
+        for name in names:
+            self.line(f"v_{name} += np.float64(b_{name})")
+        self.depth -= 1
+
+    def temporary(self) -> int:
+        self.temporaries += 1
+        return self.temporaries
+
+    def sums_inside(self, loop: tree.RepeatRange) -> list[str]:
+        """The sums of f32 that an innermost loop gathers and does nothing else with."""
+        if self.dtype == "f64" or self.holds_loops(loop.body):
+            return []
+        added = [s.target.id for s in loop.body if self.is_sum(s)]
+        found = [name for name in dict.fromkeys(added)]
+        plain = all(isinstance(s, tree.Let | tree.Set) for s in loop.body)
+        uses = [n.id for n in everything(loop.body) if isinstance(n, tree.Name)]
+        alone = all(uses.count(name) == 2 * added.count(name) for name in found)
+        return found if plain and alone else []
+
+    def is_sum(self, statement: Statement) -> bool:
+        match statement:
+            case tree.Set(target=tree.Name(id=name), value=value):
+                real = self.nest.types.names[name] == REAL
+                return real and name in self.sums and is_added(name, value)
+        return False
 
     def stoppable(self, body: tuple[Statement, ...]) -> None:
         """A body that a person's interrupt leaves."""
@@ -283,8 +329,7 @@ class Writer:
     @write.register
     def _(self, loop: tree.RepeatEach) -> None:
         assert isinstance(loop.sequence, tree.Name)
-        self.temporaries += 1
-        place, name = f"t{self.temporaries}", loop.sequence.id
+        place, name = f"t{self.temporary()}", loop.sequence.id
         self.line(f"for {place} in range(c_{name}):")
         self.depth += 1
         self.line(f"v_{loop.name} = s_{name}[{place}]")

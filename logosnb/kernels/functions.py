@@ -4,9 +4,9 @@ In: one number. Out: one number, within a few units in the last place in f64 and
 know: kernels. Each function is free of branches: what a branch would choose is computed both ways.
 
 exp: x = k ln 2 + r, |r| ≤ ln 2 / 2; eʳ by its Taylor polynomial; 2ᵏ by adding k to the exponent
-bits (Cody & Waite, Software Manual for the Elementary Functions, chapter 6). k is rounded by adding
-a number whose last bit counts ones, and is then read off its bits. Where 2ᵏ itself would be out of
-range it is made in two steps, so that results below the smallest normal number are right.
+bits (Cody & Waite, Software Manual for the Elementary Functions, chapter 6), in two halves, so that
+results below the smallest normal number are right. k is rounded by adding a number whose last bit
+counts ones, and is then read off its bits. A NaN passes through each step: no step asks for it.
 """
 
 from __future__ import annotations
@@ -74,17 +74,17 @@ def _exponent(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
-_shifted_into_exponent: Any = _exponent
+_power_of_two: Any = _exponent
 INV_LN2 = 1.0 / math.log(2.0)
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MAGIC = 1.5 * 2.0**52
-UP, DOWN = 2.0**1000, 2.0**-1000
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(2, 14))
 
 
 @njit(forceinline=True, error_model="numpy", fastmath={"contract"})
 def exp64(x: float) -> float:
-    held = -746.0 if x < -746.0 else (710.0 if x > 710.0 else x)
+    above = -746.0 if x < -746.0 else x
+    held = 710.0 if above > 710.0 else above
     rounded = held * INV_LN2 + MAGIC
     k = rounded - MAGIC
     r = (held - k * LN2_HIGH) - k * LN2_LOW
@@ -101,23 +101,23 @@ def exp64(x: float) -> float:
     p = p * r + C3
     p = p * r + C2
     p = p * r2 + r + 1.0
-    shift = 1000.0 if held < -600.0 else (-1000.0 if held > 600.0 else 0.0)
-    scale = DOWN if held < -600.0 else (UP if held > 600.0 else 1.0)
-    y = p * _shifted_into_exponent(rounded + shift) * scale
-    return y if x == x else x
+    half = k * 0.5 + MAGIC
+    rest = (k - (half - MAGIC)) + MAGIC
+    return p * _power_of_two(half) * _power_of_two(rest)
 
 
 F = np.float32
 INV_LN2_F, LN2_HIGH_F, LN2_LOW_F = F(INV_LN2), F(0.693359375), F(-2.12194440e-4)
-MAGIC_F, UP_F, DOWN_F = F(1.5 * 2.0**23), F(2.0**100), F(2.0**-100)
+MAGIC_F = F(1.5 * 2.0**23)
 C2_F, C3_F, C4_F, C5_F, C6_F, C7_F = (F(1.0 / math.factorial(n)) for n in range(2, 8))
-LEAST_F, MOST_F, FAR_F, HUNDRED_F = F(-104.0), F(89.0), F(60.0), F(100.0)
-ZERO_F, ONE_F = F(0.0), F(1.0)
+LEAST_F, MOST_F = F(-104.0), F(89.0)
+ZERO_F, HALF_F, ONE_F = F(0.0), F(0.5), F(1.0)
 
 
 @njit(forceinline=True, error_model="numpy", fastmath={"contract"})
 def exp32(x: Float) -> Float:
-    held = LEAST_F if x < LEAST_F else (MOST_F if x > MOST_F else x)
+    above = LEAST_F if x < LEAST_F else x
+    held = MOST_F if above > MOST_F else above
     rounded = held * INV_LN2_F + MAGIC_F
     k = rounded - MAGIC_F
     r = (held - k * LN2_HIGH_F) - k * LN2_LOW_F
@@ -127,10 +127,9 @@ def exp32(x: Float) -> Float:
     p = p * r + C3_F
     p = p * r + C2_F
     p = p * (r * r) + r + ONE_F
-    shift = HUNDRED_F if held < -FAR_F else (-HUNDRED_F if held > FAR_F else ZERO_F)
-    scale = DOWN_F if held < -FAR_F else (UP_F if held > FAR_F else ONE_F)
-    y = p * _shifted_into_exponent(rounded + shift) * scale
-    return y if x == x else x
+    half = k * HALF_F + MAGIC_F
+    rest = (k - (half - MAGIC_F)) + MAGIC_F
+    return p * _power_of_two(half) * _power_of_two(rest)
 
 
 # tanh: a rational approximation near 0 (Cephes, tanh.c), elsewhere 1 − 2 / (e²ˣ + 1).

@@ -18,7 +18,7 @@ from logosnb.kernels.workshop import Workshop
 from logosnb.language import tree
 from logosnb.stages.walk import everything
 
-WORTH = 16_000  # simple statements from which a step is cut into pieces
+WORTH = 100_000  # simple statements, some 10 microseconds, from which a step is cut into pieces
 PRIVATE = 4  # a summed tensor gets a copy a piece where the loop does this many times its size
 LEAST_ROWS = 16  # of a product's piece
 LONG = 5e7  # simple statements after which an interrupt must be heard within the sequence

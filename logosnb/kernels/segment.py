@@ -25,7 +25,7 @@ from logosnb.kernels.workshop import Workshop
 from logosnb.language.tree import BOOL, REAL, Type
 
 Array = np.ndarray[Any, Any]
-TOGETHER = 100_000  # simple statements in steps that are cut, from which a second thread is called
+TOGETHER = 300_000  # simple statements in steps that are cut, from which a second thread is called
 
 
 class NeedsInterpreter(Exception):

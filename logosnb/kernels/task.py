@@ -15,7 +15,7 @@ from logosnb.language import tree
 from logosnb.language.tree import Statement
 from logosnb.stages.walk import everything
 
-PRODUCTS_A_STATEMENT = 16.0  # multiplications of a matrix product in the time of a simple statement
+PRODUCTS_A_STATEMENT = 2.0  # multiplications of a matrix product in the time of a simple statement
 
 
 @dataclass(frozen=True)
