@@ -59,8 +59,9 @@ def of_dtype(text: str, dtype: str) -> str:
     """A kernel that is written for f32, for the dtype."""
     if dtype == "f32":
         return text
-    wide = text.replace("gemm32", "gemm64").replace("reals32", "reals64")
-    return wide.replace("np.float32", "np.float64").replace("4 * ", "8 * ")
+    for name in ("gemm", "reals", "exp", "tanh"):
+        text = text.replace(f"{name}32", f"{name}64")
+    return text.replace("np.float32", "np.float64").replace("4 * ", "8 * ")
 
 
 @cache

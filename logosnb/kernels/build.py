@@ -33,6 +33,7 @@ HEADER = """import math
 from typing import Any
 
 import numpy as np
+from logosnb.kernels.attention_parts import add_attended, finite, raised_row, slopes_of_row
 from logosnb.kernels.functions import (
     exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power, quotient,
     remainder, rest, tanh32, tanh64,
@@ -79,9 +80,9 @@ def _once(text: str, decorator: Callable[[bool], Any]) -> Any:
 @cache
 def _functions() -> str:
     """What kernels call, as a digest: kernels on disk hold its machine code."""
-    from logosnb.kernels import functions, native
+    from logosnb.kernels import attention_parts, functions, native
 
-    texts = (Path(str(module.__file__)).read_bytes() for module in (functions, native))
+    texts = (Path(str(module.__file__)).read_bytes() for module in (attention_parts, functions, native))
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 

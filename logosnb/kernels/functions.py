@@ -147,18 +147,34 @@ def tanh64(x: float) -> float:
     return near if size < 0.625 else far
 
 
-P0_F, P1_F, P2_F, Q0_F, Q1_F, Q2_F = (F(c) for c in (P0, P1, P2, Q0, Q1, Q2))
-TWO_F, NEAR_F = F(2.0), F(0.625)
+# In f32 a quotient of polynomials over all of −8 … 8, beyond which tanh is 1 in f32 (the coefficients are
+# those of Eigen, MathFunctionsImpl.h, ptanh).
+ODD = [F(c) for c in (
+    -2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+    1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03,
+)]  # fmt: skip
+EVEN = [F(c) for c in (1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)]
+A13, A11, A9, A7, A5, A3, A1 = ODD
+B6, B4, B2, B0 = EVEN
+EDGE_F, NINE_F = F(7.90531110763549805), F(9.0)
 
 
 @njit(forceinline=True, error_model="numpy", fastmath={"contract"})
 def tanh32(x: Float) -> Float:
-    size = abs(x)
-    z = x * x
-    near = x + x * z * ((P0_F * z + P1_F) * z + P2_F) / (((z + Q0_F) * z + Q1_F) * z + Q2_F)
-    far = ONE_F - TWO_F / (exp32(TWO_F * size) + ONE_F)
-    far = -far if x < ZERO_F else far
-    return near if size < NEAR_F else far
+    above = -EDGE_F if x < -EDGE_F else x
+    held = EDGE_F if above > EDGE_F else above
+    z = held * held
+    p = A13 * z + A11
+    p = p * z + A9
+    p = p * z + A7
+    p = p * z + A5
+    p = p * z + A3
+    p = p * z + A1
+    q = B6 * z + B4
+    q = q * z + B2
+    q = q * z + B0
+    inside = held * (p / q)
+    return (ONE_F if x > ZERO_F else -ONE_F) if abs(x) > NINE_F else inside
 
 
 @njit(error_model="numpy")

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from logosnb.kernels.attention import Attend, attend
 from logosnb.kernels.expand import RESULT, Expansion, expansion, own_name
 from logosnb.kernels.nest import NotCompiled, may_be_read_first
+from logosnb.kernels.recognise import recognised
 from logosnb.kernels.rename import renamed
 from logosnb.kernels.task import Loops, Product, Task
 from logosnb.kernels.workshop import Workshop
@@ -39,9 +41,10 @@ def of_stage(stage: Stage, shop: Workshop) -> Gathered:
         found.made.append(stage.out)
         found.bound.append(stage.out)
     converted = _with_reals(_with_known_rows(stage, shop), found, shop)
-    task = product(converted, shop)
+    task = product(converted, shop) or attend(converted, shop)
     if task is not None:
         found.tasks.append(task)
+        found.made += [task.stats] if isinstance(task, Attend) else []
         return found
     _expanded(converted, found, shop)
     return found
@@ -137,10 +140,13 @@ def _pieces(text: Expansion) -> list[tuple[Statement, ...]]:
     return [text.statements]
 
 
-def of_statement(statement: Statement, wanted: frozenset[str], shop: Workshop) -> Loops:
+def of_statement(statement: Statement, wanted: frozenset[str], shop: Workshop) -> Task:
     """A loop, a branch or a scalar's binding; names that nobody else reads become its own.
 
     wanted: names that are read after it."""
+    known = recognised(statement, wanted, shop)
+    if known is not None:
+        return known
     found = shop.nest((statement,), wanted)
     lines = (statement.position.line,)
     if found.outputs:

@@ -77,18 +77,11 @@ class Kernel:
         return max(1, min(most, trips // self.least))
 
 
-def kernel_of(task: Any, shop: Workshop) -> Kernel:
-    if isinstance(task, Loops):
-        return _of_loops(task, shop)
-    assert isinstance(task, Product)
-    return _of_product(task, shop)
-
-
 def _bytes(names: tuple[str, ...], shop: Workshop) -> int:
     return sum(shop.bytes(name) for name in dict.fromkeys(names))
 
 
-def _of_loops(task: Loops, shop: Workshop) -> Kernel:
+def of_loops(task: Loops, shop: Workshop) -> Kernel:
     nest = task.nest
     source = Writer(nest, shop.dtype).source()
     unbounded = (tree.While, tree.RepeatForever)
@@ -112,7 +105,7 @@ def _of_loops(task: Loops, shop: Workshop) -> Kernel:
     )
 
 
-def _of_product(task: Product, shop: Workshop) -> Kernel:
+def of_product(task: Product, shop: Workshop) -> Kernel:
     text = blas.of_dtype(source_of(blas.product), shop.dtype)
     shapes: Mapping[str, Any] = shop.shapes
     wide_a, wide_b, wide_y = (shapes[name].columns for name in (task.a, task.b, task.y))

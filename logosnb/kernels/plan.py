@@ -22,13 +22,20 @@ from typing import Any
 import numpy as np
 
 from logosnb.interpreter.stages import runner
+from logosnb.kernels.attention import (
+    Attend,
+    AttendBackward,
+    backward_kernel,
+    forward_kernel,
+    with_forwards,
+)
 from logosnb.kernels.compute import Compute, Made, Supplied
 from logosnb.kernels.fuse import fused, turned_products, without_unread
 from logosnb.kernels.gather import LOOPS, Gathered, of_stage, of_statement, read_before_bound
-from logosnb.kernels.kernel import Kernel, kernel_of
+from logosnb.kernels.kernel import Kernel, of_loops, of_product
 from logosnb.kernels.nest import SCALARS, NotCompiled
 from logosnb.kernels.segment import Interface, Segment
-from logosnb.kernels.task import Task
+from logosnb.kernels.task import Loops, Product, Task
 from logosnb.kernels.workshop import Workshop
 from logosnb.kernels.zeros import with_zeros
 from logosnb.language import tree
@@ -189,13 +196,13 @@ class Planner:
     def _segment(self, run: Run) -> Segment:
         kept = self._kept(run)
         tasks = self._passes(run.gathered.tasks, run.gathered.made, kept)
-        kernels = [kernel_of(task, self.shop) for task in tasks]
+        kernels = [_kernel(task, self.shop) for task in tasks]
         self.found.kernels += kernels
         return Segment(kernels, self._interface(kernels, run, kept), self.shop)
 
     def _passes(self, tasks: list[Task], made: list[str], kept: frozenset[str]) -> list[Task]:
         tasks = without_unread(turned_products(tasks), kept)
-        tasks = fused(tasks, self.shop)
+        tasks = fused(with_forwards(tasks, made, self.shop), self.shop)
         touched = {name for task in tasks for name in task.reads | task.writes}
         return with_zeros(tasks, [n for n in made if n in touched or n in kept], self.shop)
 
@@ -241,6 +248,19 @@ class Planner:
 
         binds = (stage.out,) if stage.definition.writes is None else ()
         return Compute(run, names, binds, position=stage.position)
+
+
+def _kernel(task: Task, shop: Workshop) -> Kernel:
+    match task:
+        case Loops():
+            return of_loops(task, shop)
+        case Product():
+            return of_product(task, shop)
+        case Attend():
+            return forward_kernel(task, shop)
+        case AttendBackward():
+            return backward_kernel(task, shop)
+    raise TypeError(type(task).__name__)
 
 
 def _add(run: Any, gathered: Gathered, statement: Statement) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from logosnb.kernels.gather import fill
 from logosnb.kernels.nest import Nest
-from logosnb.kernels.task import Loops, Product, Task
+from logosnb.kernels.task import Loops, Task
 from logosnb.kernels.workshop import Workshop
 from logosnb.language import tree
 from logosnb.language.tree import Statement
@@ -33,10 +33,8 @@ def with_zeros(tasks: list[Task], made: list[str], shop: Workshop) -> list[Task]
 
 def _starting(task: Task, first: list[str]) -> tuple[list[str], Task]:
     """The tensors that must be filled before a task, and the task with those it fills itself."""
-    if isinstance(task, Product):
-        return [name for name in first if name in task.reads], task
     if not isinstance(task, Loops):
-        return [], task
+        return [name for name in first if name in task.reads], task
     nest, filled = task.nest, []
     windows, zeroed = dict(nest.windows), list(nest.zeroed)
     for name in first:

@@ -1,0 +1,220 @@
+"""Attention in blocks of keys, forward and backward, written by hand: the scores of a block of rows stand
+in a small buffer, and all else goes through matrix products.
+
+In: addresses and sizes. Out: the kernels `forward` and `backward`, which build.py compiles. May not
+know: programs.
+
+Forward (Milakov & Gimelshein, Online normalizer calculation for softmax; Dao, FlashAttention): the
+largest score m and the sum l of exp(s − m) of each row are kept up to date block by block, what was
+summed before is scaled by exp(m before − m). It leaves m and 1/l of each row and head in `stats`, from
+which the backward has the weights p = exp(s − m)/l again, block by block:
+
+    D = dy·y,  ds = p (dp − D) α (1 − (s/C)²),  dv += pᵀ dy,  dq += ds k,  dk += dsᵀ q
+
+A value that a row does not attend is not read, be it NaN: where k, v or dy hold what is not finite, the
+products are made row by row over what is attended. Buffers hold ROWS × KEYS scores.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from logosnb.kernels.attention_parts import add_attended, finite, raised_row, slopes_of_row
+    from logosnb.kernels.functions import exp32
+    from logosnb.kernels.native import asked, gemm32, real_of, reals32
+
+ROWS, KEYS = 64, 128  # of a block
+
+
+def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
+    """Units first … last, each a head and a block of rows, the longest rows first.
+
+    words: slots of y, q, k, v, stats, sinks; gemm's address; rows of q and of k; heads, heads that share
+    a key head; widths of a head of q and of v; position, window, chunk, 0 if there is none; whether there
+    are sinks; the bits of the scale and of the cap, 0.0 if there is none.
+    """
+    sinks = reals32(bases[words[5]])
+    gemm, rows, keys, heads, sharing = words[6], words[7], words[8], words[9], words[10]
+    width, value_width = words[11], words[12]
+    position, window, chunk = words[13], words[14], words[15]
+    scale, cap = np.float32(real_of(words[17])), np.float32(real_of(words[18]))
+    wide_q, wide_k = heads * width, heads // sharing * width
+    wide_v, wide_y = heads // sharing * value_width, heads * value_width
+    stats = reals32(bases[words[4]])
+    scores = np.empty(64 * 128, np.float32)
+    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)
+    largest, total = np.empty(64, np.float32), np.empty(64, np.float64)
+    blocks = (rows + 63) // 64
+    for unit in range(first - 1, last):
+        if asked(bases[0]) != 0:
+            return 1
+        head, start = unit % heads, (blocks - 1 - unit // heads) * 64
+        count, group = min(64, rows - start), unit % heads // sharing
+        from_q = bases[words[1]] + 4 * (start * wide_q + head * width)
+        from_k = bases[words[2]] + 4 * group * width
+        from_v = bases[words[3]] + 4 * group * value_width
+        from_y = bases[words[0]] + 4 * (start * wide_y + head * value_width)
+        y = reals32(from_y)
+        for r in range(count):
+            highs[r] = position + start + r - 1 if position > 0 else keys - 1
+            lows[r] = max(0, highs[r] - window + 1) if window > 0 else 0
+            lows[r] = highs[r] // chunk * chunk if chunk > 0 else lows[r]
+            largest[r] = sinks[head] if words[16] != 0 else -np.float32(np.inf)
+            total[r] = 1.0 if largest[r] != -np.float32(np.inf) else 0.0
+        oldest, newest = lows[0], highs[count - 1]
+        plain = finite(reals32(from_v), wide_v, oldest, newest, value_width)
+        for begin in range(oldest, newest + 1, 128):
+            wide = min(128, newest + 1 - begin)
+            gemm32(
+                gemm, 1, 0, wide, count, width, scale, reals32(from_k + 4 * begin * wide_k), wide_k,
+                reals32(from_q), wide_q, np.float32(0.0), reals32(scores.ctypes.data), 128,
+            )  # fmt: skip
+            for r in range(count):
+                low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
+                before = largest[r]
+                row = reals32(scores.ctypes.data + 4 * 128 * r)
+                largest[r], added = raised_row(row, low, high, wide, before, cap)
+                shift = np.float32(0.0) if largest[r] == -np.float32(np.inf) else largest[r]
+                faded = exp32(before - shift)
+                total[r] = total[r] * faded + added
+                if begin != oldest and faded != np.float32(1.0):
+                    for i in range(value_width):
+                        y[np.uint64(r * wide_y + i)] *= faded
+            if plain:
+                kept = np.float32(0.0) if begin == oldest else np.float32(1.0)
+                gemm32(
+                    gemm, 0, 0, value_width, count, wide, np.float32(1.0),
+                    reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), 128,
+                    kept, y, wide_y,
+                )  # fmt: skip
+            else:
+                add_attended(
+                    y, wide_y, reals32(scores.ctypes.data), reals32(from_v + 4 * begin * wide_v),
+                    wide_v, lows, highs, begin, wide, count, value_width, begin == oldest, False,
+                    False,
+                )  # fmt: skip
+        for r in range(count):
+            share = np.float32(1.0 / (total[r] if total[r] != 0.0 else 1.0))
+            at = ((start + r) * heads + head) * 2
+            stats[at] = np.float32(0.0) if largest[r] == -np.float32(np.inf) else largest[r]
+            stats[at + 1] = share
+            for i in range(value_width):
+                y[np.uint64(r * wide_y + i)] *= share
+    return 0
+
+
+def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
+    """Key heads first … last, each with all heads that share it, in blocks of rows and of keys.
+
+    words: slots of q, k, v, dy, y, stats, sinks, dq, dk, dv, dsinks; gemm's address; rows of q and of k;
+    heads, heads that share a key head; widths of a head of q and of v; position, window, chunk; which
+    of dq, dk, dv, dsinks are wanted; the bits of the scale and of the cap. It adds to dq, dk, dv, dsinks.
+    """
+    gemm, rows, keys, heads, sharing = words[11], words[12], words[13], words[14], words[15]
+    width, value_width = words[16], words[17]
+    position, window, chunk = words[18], words[19], words[20]
+    scale, cap = np.float32(real_of(words[25])), np.float32(real_of(words[26]))
+    wide_q, wide_k = heads * width, heads // sharing * width
+    wide_v, wide_y = heads // sharing * value_width, heads * value_width
+    stats, sinks, dsinks = reals32(bases[words[5]]), reals32(bases[words[6]]), reals32(bases[words[10]])
+    shares, slopes = np.empty(64 * 128, np.float32), np.empty(64 * 128, np.float32)
+    at_shares, at_slopes = reals32(shares.ctypes.data), reals32(slopes.ctypes.data)
+    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)
+    expected = np.empty(64, np.float64)
+    one, none = np.float32(1.0), np.float32(0.0)
+    for unit in range((first - 1) * sharing, last * sharing):
+        head, group = unit, unit // sharing
+        for start in range(0, rows, 64):
+            if asked(bases[0]) != 0:
+                return 1
+            count = min(64, rows - start)
+            from_q = reals32(bases[words[0]] + 4 * (start * wide_q + head * width))
+            from_dq = reals32(bases[words[7]] + 4 * (start * wide_q + head * width))
+            from_dy = reals32(bases[words[3]] + 4 * (start * wide_y + head * value_width))
+            from_y = reals32(bases[words[4]] + 4 * (start * wide_y + head * value_width))
+            for r in range(count):
+                highs[r] = position + start + r - 1 if position > 0 else keys - 1
+                lows[r] = max(0, highs[r] - window + 1) if window > 0 else 0
+                lows[r] = highs[r] // chunk * chunk if chunk > 0 else lows[r]
+                expected[r] = 0.0
+                for i in range(value_width):
+                    at = np.uint64(r * wide_y + i)
+                    expected[r] = fast_add(expected[r], from_dy[at] * from_y[at])
+            oldest, newest = lows[0], highs[count - 1]
+            all_k = reals32(bases[words[1]] + 4 * group * width)
+            all_v = reals32(bases[words[2]] + 4 * group * value_width)
+            plain = (
+                finite(all_k, wide_k, oldest, newest, width)
+                and finite(all_v, wide_v, oldest, newest, value_width)
+                and finite(from_q, wide_q, 0, count - 1, width)
+                and finite(from_dy, wide_y, 0, count - 1, value_width)
+            )
+            for sweep in range(1 if plain else 0, 2):
+                for r in range(count):
+                    expected[r] = 0.0 if sweep == 0 else expected[r]
+                for begin in range(oldest, newest + 1, 128):
+                    wide = min(128, newest + 1 - begin)
+                    from_k = reals32(bases[words[1]] + 4 * (begin * wide_k + group * width))
+                    from_v = reals32(bases[words[2]] + 4 * (begin * wide_v + group * value_width))
+                    from_dk = reals32(bases[words[8]] + 4 * (begin * wide_k + group * width))
+                    from_dv = reals32(bases[words[9]] + 4 * (begin * wide_v + group * value_width))
+                    gemm32(
+                        gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, none,
+                        at_shares, 128,
+                    )  # fmt: skip
+                    gemm32(
+                        gemm, 1, 0, wide, count, value_width, one, from_v, wide_v, from_dy, wide_y,
+                        none, at_slopes, 128,
+                    )  # fmt: skip
+                    for r in range(count):
+                        low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
+                        at = ((start + r) * heads + head) * 2
+                        found = slopes_of_row(
+                            reals32(shares.ctypes.data + 4 * 128 * r),
+                            reals32(slopes.ctypes.data + 4 * 128 * r), low, high, wide, stats[at],
+                            stats[at + 1], np.float32(expected[r]), scale, cap, sweep == 0,
+                        )  # fmt: skip
+                        expected[r] += found
+                    if sweep == 0:
+                        continue
+                    if plain:
+                        if words[23] != 0:
+                            gemm32(
+                                gemm, 0, 1, value_width, wide, count, one, from_dy, wide_y, at_shares,
+                                128, one, from_dv, wide_v,
+                            )  # fmt: skip
+                        if words[21] != 0:
+                            gemm32(
+                                gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, 128,
+                                one, from_dq, wide_q,
+                            )  # fmt: skip
+                        if words[22] != 0:
+                            gemm32(
+                                gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, 128,
+                                one, from_dk, wide_k,
+                            )  # fmt: skip
+                    else:
+                        if words[23] != 0:
+                            add_attended(
+                                from_dv, wide_v, at_shares, from_dy, wide_y, lows, highs, begin, wide,
+                                count, value_width, False, True, False,
+                            )  # fmt: skip
+                        if words[21] != 0:
+                            add_attended(
+                                from_dq, wide_q, at_slopes, from_k, wide_k, lows, highs, begin, wide,
+                                count, width, False, False, True,
+                            )  # fmt: skip
+                        if words[22] != 0:
+                            add_attended(
+                                from_dk, wide_k, at_slopes, from_q, wide_q, lows, highs, begin, wide,
+                                count, width, False, True, True,
+                            )  # fmt: skip
+            if words[24] != 0:
+                for r in range(count):
+                    at = ((start + r) * heads + head) * 2
+                    weight = exp32(sinks[head] - stats[at]) * stats[at + 1]
+                    dsinks[head] -= weight * np.float32(expected[r])
+    return 0
