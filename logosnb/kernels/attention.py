@@ -199,7 +199,8 @@ def _kernel(
     shop: Workshop,
 ) -> Kernel:
     form = task.form
-    text = blas.of_dtype(source_of(code), shop.dtype)
+    block = f"ROWS, KEYS = {attention_code.ROWS}, {attention_code.KEYS}\n\n\n"
+    text = block + blas.of_dtype(source_of(code), shop.dtype)
     sizes = (
         form.rows, form.keys, form.heads, form.sharing, form.width, form.value_width, form.position,
         form.window, form.chunk,

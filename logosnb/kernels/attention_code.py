@@ -22,11 +22,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from logosnb.kernels.attention_parts import add_attended, finite, raised_row, slopes_of_row
-    from logosnb.kernels.functions import exp32
+    from logosnb.kernels.attention_parts import (
+        add_attended,
+        expected_of_row,
+        finite,
+        raised_row,
+        slopes_of_row,
+    )
+    from logosnb.kernels.functions import exp32, fast_add
     from logosnb.kernels.native import asked, gemm32, real_of, reals32
 
-ROWS, KEYS = 64, 128  # of a block
+ROWS, KEYS = 128, 128  # of a block
 
 
 def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
@@ -44,15 +50,15 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
     wide_q, wide_k = heads * width, heads // sharing * width
     wide_v, wide_y = heads // sharing * value_width, heads * value_width
     stats = reals32(bases[words[4]])
-    scores = np.empty(64 * 128, np.float32)
-    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)
-    largest, total = np.empty(64, np.float32), np.empty(64, np.float64)
-    blocks = (rows + 63) // 64
+    scores = np.empty(ROWS * KEYS, np.float32)
+    lows, highs = np.empty(ROWS, np.int64), np.empty(ROWS, np.int64)
+    largest, total = np.empty(ROWS, np.float32), np.empty(ROWS, np.float64)
+    blocks = (rows + ROWS - 1) // ROWS
     for unit in range(first - 1, last):
         if asked(bases[0]) != 0:
             return 1
-        head, start = unit % heads, (blocks - 1 - unit // heads) * 64
-        count, group = min(64, rows - start), unit % heads // sharing
+        head, start = unit % heads, (blocks - 1 - unit // heads) * ROWS
+        count, group = min(ROWS, rows - start), unit % heads // sharing
         from_q = bases[words[1]] + 4 * (start * wide_q + head * width)
         from_k = bases[words[2]] + 4 * group * width
         from_v = bases[words[3]] + 4 * group * value_width
@@ -66,16 +72,16 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
             total[r] = 1.0 if largest[r] != -np.float32(np.inf) else 0.0
         oldest, newest = lows[0], highs[count - 1]
         plain = finite(reals32(from_v), wide_v, oldest, newest, value_width)
-        for begin in range(oldest, newest + 1, 128):
-            wide = min(128, newest + 1 - begin)
+        for begin in range(oldest, newest + 1, KEYS):
+            wide = min(KEYS, newest + 1 - begin)
             gemm32(
                 gemm, 1, 0, wide, count, width, scale, reals32(from_k + 4 * begin * wide_k), wide_k,
-                reals32(from_q), wide_q, np.float32(0.0), reals32(scores.ctypes.data), 128,
+                reals32(from_q), wide_q, np.float32(0.0), reals32(scores.ctypes.data), KEYS,
             )  # fmt: skip
             for r in range(count):
                 low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
                 before = largest[r]
-                row = reals32(scores.ctypes.data + 4 * 128 * r)
+                row = reals32(scores.ctypes.data + 4 * KEYS * r)
                 largest[r], added = raised_row(row, low, high, wide, before, cap)
                 shift = np.float32(0.0) if largest[r] == -np.float32(np.inf) else largest[r]
                 faded = exp32(before - shift)
@@ -87,14 +93,14 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
                 kept = np.float32(0.0) if begin == oldest else np.float32(1.0)
                 gemm32(
                     gemm, 0, 0, value_width, count, wide, np.float32(1.0),
-                    reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), 128,
+                    reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), KEYS,
                     kept, y, wide_y,
                 )  # fmt: skip
             else:
                 add_attended(
                     y, wide_y, reals32(scores.ctypes.data), reals32(from_v + 4 * begin * wide_v),
-                    wide_v, lows, highs, begin, wide, count, value_width, begin == oldest, False,
-                    False,
+                    wide_v, lows, highs, begin, wide, count, value_width, KEYS, begin == oldest,
+                    False, False,
                 )  # fmt: skip
         for r in range(count):
             share = np.float32(1.0 / (total[r] if total[r] != 0.0 else 1.0))
@@ -120,17 +126,17 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
     wide_q, wide_k = heads * width, heads // sharing * width
     wide_v, wide_y = heads // sharing * value_width, heads * value_width
     stats, sinks, dsinks = reals32(bases[words[5]]), reals32(bases[words[6]]), reals32(bases[words[10]])
-    shares, slopes = np.empty(64 * 128, np.float32), np.empty(64 * 128, np.float32)
+    shares, slopes = np.empty(ROWS * KEYS, np.float32), np.empty(ROWS * KEYS, np.float32)
     at_shares, at_slopes = reals32(shares.ctypes.data), reals32(slopes.ctypes.data)
-    lows, highs = np.empty(64, np.int64), np.empty(64, np.int64)
-    expected = np.empty(64, np.float64)
+    lows, highs = np.empty(ROWS, np.int64), np.empty(ROWS, np.int64)
+    expected = np.empty(ROWS, np.float64)
     one, none = np.float32(1.0), np.float32(0.0)
     for unit in range((first - 1) * sharing, last * sharing):
         head, group = unit, unit // sharing
-        for start in range(0, rows, 64):
+        for start in range(0, rows, ROWS):
             if asked(bases[0]) != 0:
                 return 1
-            count = min(64, rows - start)
+            count = min(ROWS, rows - start)
             from_q = reals32(bases[words[0]] + 4 * (start * wide_q + head * width))
             from_dq = reals32(bases[words[7]] + 4 * (start * wide_q + head * width))
             from_dy = reals32(bases[words[3]] + 4 * (start * wide_y + head * value_width))
@@ -155,62 +161,64 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
             for sweep in range(1 if plain else 0, 2):
                 for r in range(count):
                     expected[r] = 0.0 if sweep == 0 else expected[r]
-                for begin in range(oldest, newest + 1, 128):
-                    wide = min(128, newest + 1 - begin)
+                for begin in range(oldest, newest + 1, KEYS):
+                    wide = min(KEYS, newest + 1 - begin)
                     from_k = reals32(bases[words[1]] + 4 * (begin * wide_k + group * width))
                     from_v = reals32(bases[words[2]] + 4 * (begin * wide_v + group * value_width))
                     from_dk = reals32(bases[words[8]] + 4 * (begin * wide_k + group * width))
                     from_dv = reals32(bases[words[9]] + 4 * (begin * wide_v + group * value_width))
                     gemm32(
                         gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, none,
-                        at_shares, 128,
+                        at_shares, KEYS,
                     )  # fmt: skip
                     gemm32(
                         gemm, 1, 0, wide, count, value_width, one, from_v, wide_v, from_dy, wide_y,
-                        none, at_slopes, 128,
+                        none, at_slopes, KEYS,
                     )  # fmt: skip
                     for r in range(count):
                         low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
                         at = ((start + r) * heads + head) * 2
-                        found = slopes_of_row(
-                            reals32(shares.ctypes.data + 4 * 128 * r),
-                            reals32(slopes.ctypes.data + 4 * 128 * r), low, high, wide, stats[at],
-                            stats[at + 1], np.float32(expected[r]), scale, cap, sweep == 0,
-                        )  # fmt: skip
-                        expected[r] += found
+                        row = reals32(shares.ctypes.data + 4 * KEYS * r)
+                        slope = reals32(slopes.ctypes.data + 4 * KEYS * r)
+                        shift, share = stats[at], stats[at + 1]
+                        if sweep == 0:
+                            expected[r] += expected_of_row(row, slope, low, high, shift, share, cap)
+                        else:
+                            mean = np.float32(expected[r])
+                            slopes_of_row(row, slope, low, high, wide, shift, share, mean, scale, cap)
                     if sweep == 0:
                         continue
                     if plain:
                         if words[23] != 0:
                             gemm32(
                                 gemm, 0, 1, value_width, wide, count, one, from_dy, wide_y, at_shares,
-                                128, one, from_dv, wide_v,
+                                KEYS, one, from_dv, wide_v,
                             )  # fmt: skip
                         if words[21] != 0:
                             gemm32(
-                                gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, 128,
+                                gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, KEYS,
                                 one, from_dq, wide_q,
                             )  # fmt: skip
                         if words[22] != 0:
                             gemm32(
-                                gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, 128,
+                                gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, KEYS,
                                 one, from_dk, wide_k,
                             )  # fmt: skip
                     else:
                         if words[23] != 0:
                             add_attended(
                                 from_dv, wide_v, at_shares, from_dy, wide_y, lows, highs, begin, wide,
-                                count, value_width, False, True, False,
+                                count, value_width, KEYS, False, True, False,
                             )  # fmt: skip
                         if words[21] != 0:
                             add_attended(
                                 from_dq, wide_q, at_slopes, from_k, wide_k, lows, highs, begin, wide,
-                                count, width, False, False, True,
+                                count, width, KEYS, False, False, True,
                             )  # fmt: skip
                         if words[22] != 0:
                             add_attended(
                                 from_dk, wide_k, at_slopes, from_q, wide_q, lows, highs, begin, wide,
-                                count, width, False, True, True,
+                                count, width, KEYS, False, True, True,
                             )  # fmt: skip
             if words[24] != 0:
                 for r in range(count):

@@ -33,7 +33,9 @@ HEADER = """import math
 from typing import Any
 
 import numpy as np
-from logosnb.kernels.attention_parts import add_attended, finite, raised_row, slopes_of_row
+from logosnb.kernels.attention_parts import (
+    add_attended, expected_of_row, finite, raised_row, slopes_of_row,
+)
 from logosnb.kernels.functions import (
     exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power, quotient,
     remainder, rest, tanh32, tanh64,
