@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from logosnb.differences import Slope, slope
+from logosnb.differences import Slope, jitter, slope
 from logosnb.gradient.backward import tensor_names
 from logosnb.gradient.refusals import Shapeless, UnknownOutput
 from logosnb.inputs import Array, as_tensor, cotangent_for, prepared
@@ -181,6 +182,10 @@ class Measure:
         self.cotangent, self.random = cotangent, random
         self.slopes: dict[str, dict[int, Slope]] = {}
 
+    @cached_property
+    def jitter(self) -> float:
+        return jitter(self.loss, self.given, self.random)
+
     def loss(self, given: Mapping[str, Array]) -> float:
         return float(np.sum(run(self.program, given)[self.of] * self.cotangent))
 
@@ -210,7 +215,8 @@ class Measure:
     def _slopes(self, tensor: str) -> dict[int, Slope]:
         if tensor not in self.slopes:
             self.slopes[tensor] = {
-                int(i): slope(self.loss, self.given, tensor, int(i)) for i in self._sample(tensor)
+                int(i): slope(self.loss, self.given, tensor, int(i), self.jitter)
+                for i in self._sample(tensor)
             }
         return self.slopes[tensor]
 

@@ -52,12 +52,38 @@ class Slope:
         return bool(self.gap > 1e-5 * size + self.noise and self.gap > 0.75 * self.wide_gap)
 
 
-def slope(function: Function, point: Mapping[str, Array], tensor: str, index: int) -> Slope:
+def jitter(
+    function: Function, point: Mapping[str, Array], random: np.random.Generator, runs: int = 3
+) -> float:
+    """How much the function's value moves when every element moves by a rounding: its own rounding
+    error, which is more than that of its value where large terms cancel within it."""
+    at = function(point)
+    moved = [abs(function(_rounded(point, random)) - at) for _ in range(runs)]
+    return max((m for m in moved if np.isfinite(m)), default=0.0)
+
+
+def _rounded(point: Mapping[str, Array], random: np.random.Generator) -> dict[str, Array]:
+    return {
+        name: array * (1 + EPSILON * random.choice([-1, 1], size=array.shape))
+        if array.dtype.kind == "f"
+        else array
+        for name, array in point.items()
+    }
+
+
+def slope(
+    function: Function,
+    point: Mapping[str, Array],
+    tensor: str,
+    index: int,
+    jitter: float = 0.0,
+) -> Slope:
     """The derivative with respect to one element, by its flat index: over the longest step that is
-    close enough, else over the one that leaves least noise for its size."""
+    close enough, else over the one that leaves least noise for its size. jitter: the function's own
+    rounding error."""
     found: list[Slope] = []
     for share in SHARES:
-        found.append(_over(share * STEP, function, point, tensor, index))
+        found.append(_over(share * STEP, function, point, tensor, index, jitter))
         if found[-1].close:
             return found[-1]
     finite = [measured for measured in found if np.isfinite(measured.noise)]
@@ -65,7 +91,12 @@ def slope(function: Function, point: Mapping[str, Array], tensor: str, index: in
 
 
 def _over(
-    length: float, function: Function, point: Mapping[str, Array], tensor: str, index: int
+    length: float,
+    function: Function,
+    point: Mapping[str, Array],
+    tensor: str,
+    index: int,
+    jitter: float,
 ) -> Slope:
     """Richardson's extrapolation of two central differences, steps h and 2h (Abramowitz & Stegun
     25.3.6); the difference between the two orders is taken as the uncertainty. length: of the step,
@@ -79,7 +110,7 @@ def _over(
     wide_gap = abs(values[2] - 2 * values[0] + values[-2]) / (2 * step)
     near, far = (values[1] - values[-1]) / (2 * step), (values[2] - values[-2]) / (4 * step)
     largest = max(abs(v) for v in values.values())
-    rounding = 8 * EPSILON * largest / step
+    rounding = 8 * max(EPSILON * largest, jitter) / step
     noise = abs(near - far) / 3 + rounding
     return Slope((4 * near - far) / 3, left, right, gap, wide_gap, noise, rounding, values[0])
 

@@ -80,8 +80,8 @@ def as_tensor(value: Any, wanted: Declaration, dtype: str = "f64") -> Array:
         return np.ascontiguousarray(array, dtype=dtype_of(wanted.kind, dtype))
 
 
-DTYPES = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
-WHOLE = np.dtype(np.int64)
+DTYPES: dict[str, np.dtype[Any]] = {"f64": np.dtype(np.float64), "f32": np.dtype(np.float32)}
+WHOLE: np.dtype[Any] = np.dtype(np.int64)
 
 
 def dtype_of(kind: str, dtype: str) -> np.dtype[Any]:

@@ -114,7 +114,7 @@ class AttendBackward(Task):
 
 def attend(stage: Stage, shop: Workshop) -> Attend | None:
     """The stage as a task; None where the general loops must find what is wrong with it."""
-    if stage.op not in OPS or stage.kind == "Int":
+    if stage.op not in OPS or stage.kind == "Int" or shop.general:
         return None
     named = dict(stage.tensors)
     form = form_of(stage.operands, {h: shop.shapes[n] for h, n in named.items()})
@@ -150,8 +150,9 @@ def with_forwards(tasks: list[Task], made: list[str], shop: Workshop) -> list[Ta
     found: list[Task] = []
     for task in tasks:
         if isinstance(task, AttendBackward):
-            forward = valid.get((task.form, task.operands)) or _own(task, made, shop)
-            if forward.y not in valid and forward not in found:
+            forward = valid.get((task.form, task.operands))
+            if forward is None:
+                forward = _own(task, made, shop)
                 found.append(forward)
             task = replace(task, y=forward.y, stats=forward.stats)
         valid = {k: a for k, a in valid.items() if not {*a.operands, a.y} & task.writes}
@@ -166,9 +167,7 @@ def _own(task: AttendBackward, made: list[str], shop: Workshop) -> Attend:
     y = shop.tensor("y", Shape(form.rows, form.heads * form.value_width), "Real")
     stats = shop.tensor("stats", Shape(form.rows, 2 * form.heads), "Real")
     made += [y, stats]
-    return Attend(
-        task.serves, task.lines, form, y, task.q, task.k, task.v, task.sinks, stats
-    )
+    return Attend(task.serves, task.lines, form, y, task.q, task.k, task.v, task.sinks, stats)
 
 
 def forward_kernel(task: Attend, shop: Workshop) -> Kernel:
@@ -176,7 +175,9 @@ def forward_kernel(task: Attend, shop: Workshop) -> Kernel:
     tensors = (task.y, task.q, task.k, task.v, task.stats, task.sinks or task.q)
     flags = (int(task.sinks is not None),)
     units = form.heads * form.blocks
-    return _kernel(task, attention_code.forward, tensors, flags, units, shop)
+    code = attention_code
+    parts = (code.cleared, code.finite, code.raised_row)
+    return _kernel(task, code.forward, parts, tensors, flags, units, shop)
 
 
 def backward_kernel(task: AttendBackward, shop: Workshop) -> Kernel:
@@ -187,12 +188,15 @@ def backward_kernel(task: AttendBackward, shop: Workshop) -> Kernel:
     )  # fmt: skip
     flags = tuple(int(name is not None) for name in task.gradients)
     units = form.heads // form.sharing
-    return _kernel(task, attention_code.backward, tensors, flags, units, shop)
+    code = attention_code
+    parts = (code.cleared, code.finite, code.dot, code.slopes_of_row)
+    return _kernel(task, code.backward, parts, tensors, flags, units, shop)
 
 
 def _kernel(
     task: Attend | AttendBackward,
     code: Any,
+    parts: tuple[Any, ...],
     tensors: tuple[str, ...],
     flags: tuple[int, ...],
     units: int,
@@ -200,7 +204,7 @@ def _kernel(
 ) -> Kernel:
     form = task.form
     block = f"ROWS, KEYS = {attention_code.ROWS}, {attention_code.KEYS}\n\n\n"
-    text = block + blas.of_dtype(source_of(code), shop.dtype)
+    text = block + blas.of_dtype(source_of(code, parts), shop.dtype)
     sizes = (
         form.rows, form.keys, form.heads, form.sharing, form.width, form.value_width, form.position,
         form.window, form.chunk,

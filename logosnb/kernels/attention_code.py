@@ -11,8 +11,9 @@ which the backward has the weights p = exp(s − m)/l again, block by block:
 
     D = dy·y,  ds = p (dp − D) α (1 − (s/C)²),  dv += pᵀ dy,  dq += ds k,  dk += dsᵀ q
 
-A value that a row does not attend is not read, be it NaN: where k, v or dy hold what is not finite, the
-products are made row by row over what is attended. Buffers hold ROWS × KEYS scores.
+A value that a row does not attend is not read, be it NaN, and a product with zeros would read it: where q,
+k, v or dy hold what is not finite, a kernel gives status 2, and the general loops run instead. All is
+written for f32; blas.of_dtype makes it f64.
 """
 
 from __future__ import annotations
@@ -20,19 +21,82 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import njit
+
+from logosnb.kernels.functions import exp32, fast_add, maximum, tanh32
 
 if TYPE_CHECKING:
-    from logosnb.kernels.attention_parts import (
-        add_attended,
-        expected_of_row,
-        finite,
-        raised_row,
-        slopes_of_row,
-    )
-    from logosnb.kernels.functions import exp32, fast_add
     from logosnb.kernels.native import asked, gemm32, real_of, reals32
 
-ROWS, KEYS = 128, 128  # of a block
+ROWS, KEYS = 128, 128  # of a block of scores
+
+
+@njit(error_model="numpy")
+def finite(items: Any, wide: int, first: int, last: int, width: int) -> bool:
+    """Whether rows first … last of a part of a matrix hold neither NaN nor infinity."""
+    for row in range(first, last + 1):
+        total = np.float32(0.0)
+        for i in range(width):
+            total = fast_add(total, items[np.uint64(row * wide + i)] * np.float32(0.0))
+        if total != np.float32(0.0):
+            return False
+    return True
+
+
+@njit(error_model="numpy")
+def dot(a: Any, b: Any, start: int, width: int) -> Any:
+    total = np.float32(0.0)
+    for i in range(start, start + width):
+        total = fast_add(total, a[np.uint64(i)] * b[np.uint64(i)])
+    return total
+
+
+@njit(error_model="numpy")
+def raised_row(row: Any, low: int, high: int, wide: int, before: Any, cap: Any) -> Any:
+    """exp(s − m) in place of the scores low … high, zeros elsewhere; the largest score m so far, and the
+    sum of what stands there."""
+    largest = before
+    if cap != np.float32(0.0):
+        for j in range(low, high + 1):
+            row[np.uint64(j)] = cap * tanh32(row[np.uint64(j)] / cap)
+    for j in range(low, high + 1):
+        largest = maximum(largest, row[np.uint64(j)])
+    shift = largest if largest != -np.float32(np.inf) else np.float32(0.0)
+    total = np.float32(0.0)
+    for j in range(low, high + 1):
+        weight = exp32(row[np.uint64(j)] - shift)
+        row[np.uint64(j)] = weight
+        total = fast_add(total, weight)
+    cleared(row, low, high, wide)
+    return largest, total
+
+
+@njit(error_model="numpy")
+def slopes_of_row(
+    shares: Any, slopes: Any, low: int, high: int, wide: int, shift: Any, share: Any, expected: Any,
+    scale: Any, cap: Any,
+) -> None:  # fmt: skip
+    """From scores and dp to weights p and the slopes of the products q·k, zeros outside low … high."""
+    for j in range(low, high + 1):
+        score = shares[np.uint64(j)]
+        steep = scale
+        if cap != np.float32(0.0):
+            bent = tanh32(score / cap)
+            score = cap * bent
+            steep = scale * (np.float32(1.0) - bent * bent)
+        weight = exp32(score - shift) * share
+        shares[np.uint64(j)] = weight
+        slopes[np.uint64(j)] = weight * (slopes[np.uint64(j)] - expected) * steep
+    cleared(shares, low, high, wide)
+    cleared(slopes, low, high, wide)
+
+
+@njit(error_model="numpy")
+def cleared(row: Any, low: int, high: int, wide: int) -> None:
+    for j in range(low):
+        row[np.uint64(j)] = np.float32(0.0)
+    for j in range(max(high + 1, 0), wide):
+        row[np.uint64(j)] = np.float32(0.0)
 
 
 def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
@@ -71,7 +135,8 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
             largest[r] = sinks[head] if words[16] != 0 else -np.float32(np.inf)
             total[r] = 1.0 if largest[r] != -np.float32(np.inf) else 0.0
         oldest, newest = lows[0], highs[count - 1]
-        plain = finite(reals32(from_v), wide_v, oldest, newest, value_width)
+        if not finite(reals32(from_v), wide_v, oldest, newest, value_width):
+            return 2
         for begin in range(oldest, newest + 1, KEYS):
             wide = min(KEYS, newest + 1 - begin)
             gemm32(
@@ -89,19 +154,12 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
                 if begin != oldest and faded != np.float32(1.0):
                     for i in range(value_width):
                         y[np.uint64(r * wide_y + i)] *= faded
-            if plain:
-                kept = np.float32(0.0) if begin == oldest else np.float32(1.0)
-                gemm32(
-                    gemm, 0, 0, value_width, count, wide, np.float32(1.0),
-                    reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), KEYS,
-                    kept, y, wide_y,
-                )  # fmt: skip
-            else:
-                add_attended(
-                    y, wide_y, reals32(scores.ctypes.data), reals32(from_v + 4 * begin * wide_v),
-                    wide_v, lows, highs, begin, wide, count, value_width, KEYS, begin == oldest,
-                    False, False,
-                )  # fmt: skip
+            kept = np.float32(0.0) if begin == oldest else np.float32(1.0)
+            gemm32(
+                gemm, 0, 0, value_width, count, wide, np.float32(1.0),
+                reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), KEYS,
+                kept, y, wide_y,
+            )  # fmt: skip
         for r in range(count):
             share = np.float32(1.0 / (total[r] if total[r] != 0.0 else 1.0))
             at = ((start + r) * heads + head) * 2
@@ -125,11 +183,15 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
     scale, cap = np.float32(real_of(words[25])), np.float32(real_of(words[26]))
     wide_q, wide_k = heads * width, heads // sharing * width
     wide_v, wide_y = heads // sharing * value_width, heads * value_width
-    stats, sinks, dsinks = reals32(bases[words[5]]), reals32(bases[words[6]]), reals32(bases[words[10]])
+    stats, sinks, dsinks = (
+        reals32(bases[words[5]]),
+        reals32(bases[words[6]]),
+        reals32(bases[words[10]]),
+    )
     shares, slopes = np.empty(ROWS * KEYS, np.float32), np.empty(ROWS * KEYS, np.float32)
     at_shares, at_slopes = reals32(shares.ctypes.data), reals32(slopes.ctypes.data)
     lows, highs = np.empty(ROWS, np.int64), np.empty(ROWS, np.int64)
-    expected = np.empty(ROWS, np.float64)
+    expected = np.empty(ROWS, np.float32)
     one, none = np.float32(1.0), np.float32(0.0)
     for unit in range((first - 1) * sharing, last * sharing):
         head, group = unit, unit // sharing
@@ -145,84 +207,57 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
                 highs[r] = position + start + r - 1 if position > 0 else keys - 1
                 lows[r] = max(0, highs[r] - window + 1) if window > 0 else 0
                 lows[r] = highs[r] // chunk * chunk if chunk > 0 else lows[r]
-                expected[r] = 0.0
-                for i in range(value_width):
-                    at = np.uint64(r * wide_y + i)
-                    expected[r] = fast_add(expected[r], from_dy[at] * from_y[at])
+                expected[r] = dot(from_dy, from_y, r * wide_y, value_width)
             oldest, newest = lows[0], highs[count - 1]
             all_k = reals32(bases[words[1]] + 4 * group * width)
             all_v = reals32(bases[words[2]] + 4 * group * value_width)
-            plain = (
+            if not (
                 finite(all_k, wide_k, oldest, newest, width)
                 and finite(all_v, wide_v, oldest, newest, value_width)
                 and finite(from_q, wide_q, 0, count - 1, width)
                 and finite(from_dy, wide_y, 0, count - 1, value_width)
-            )
-            for sweep in range(1 if plain else 0, 2):
+            ):
+                return 2
+            for begin in range(oldest, newest + 1, KEYS):
+                wide = min(KEYS, newest + 1 - begin)
+                from_k = reals32(bases[words[1]] + 4 * (begin * wide_k + group * width))
+                from_v = reals32(bases[words[2]] + 4 * (begin * wide_v + group * value_width))
+                gemm32(
+                    gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, none,
+                    at_shares, KEYS,
+                )  # fmt: skip
+                gemm32(
+                    gemm, 1, 0, wide, count, value_width, one, from_v, wide_v, from_dy, wide_y,
+                    none, at_slopes, KEYS,
+                )  # fmt: skip
                 for r in range(count):
-                    expected[r] = 0.0 if sweep == 0 else expected[r]
-                for begin in range(oldest, newest + 1, KEYS):
-                    wide = min(KEYS, newest + 1 - begin)
-                    from_k = reals32(bases[words[1]] + 4 * (begin * wide_k + group * width))
-                    from_v = reals32(bases[words[2]] + 4 * (begin * wide_v + group * value_width))
-                    from_dk = reals32(bases[words[8]] + 4 * (begin * wide_k + group * width))
-                    from_dv = reals32(bases[words[9]] + 4 * (begin * wide_v + group * value_width))
-                    gemm32(
-                        gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, none,
-                        at_shares, KEYS,
+                    low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
+                    at = ((start + r) * heads + head) * 2
+                    slopes_of_row(
+                        reals32(shares.ctypes.data + 4 * KEYS * r),
+                        reals32(slopes.ctypes.data + 4 * KEYS * r), low, high, wide, stats[at],
+                        stats[at + 1], expected[r], scale, cap,
                     )  # fmt: skip
+                if words[23] != 0:
+                    from_dv = bases[words[9]] + 4 * (begin * wide_v + group * value_width)
                     gemm32(
-                        gemm, 1, 0, wide, count, value_width, one, from_v, wide_v, from_dy, wide_y,
-                        none, at_slopes, KEYS,
+                        gemm, 0, 1, value_width, wide, count, one, from_dy, wide_y, at_shares, KEYS,
+                        one, reals32(from_dv), wide_v,
                     )  # fmt: skip
-                    for r in range(count):
-                        low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
-                        at = ((start + r) * heads + head) * 2
-                        row = reals32(shares.ctypes.data + 4 * KEYS * r)
-                        slope = reals32(slopes.ctypes.data + 4 * KEYS * r)
-                        shift, share = stats[at], stats[at + 1]
-                        if sweep == 0:
-                            expected[r] += expected_of_row(row, slope, low, high, shift, share, cap)
-                        else:
-                            mean = np.float32(expected[r])
-                            slopes_of_row(row, slope, low, high, wide, shift, share, mean, scale, cap)
-                    if sweep == 0:
-                        continue
-                    if plain:
-                        if words[23] != 0:
-                            gemm32(
-                                gemm, 0, 1, value_width, wide, count, one, from_dy, wide_y, at_shares,
-                                KEYS, one, from_dv, wide_v,
-                            )  # fmt: skip
-                        if words[21] != 0:
-                            gemm32(
-                                gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, KEYS,
-                                one, from_dq, wide_q,
-                            )  # fmt: skip
-                        if words[22] != 0:
-                            gemm32(
-                                gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, KEYS,
-                                one, from_dk, wide_k,
-                            )  # fmt: skip
-                    else:
-                        if words[23] != 0:
-                            add_attended(
-                                from_dv, wide_v, at_shares, from_dy, wide_y, lows, highs, begin, wide,
-                                count, value_width, KEYS, False, True, False,
-                            )  # fmt: skip
-                        if words[21] != 0:
-                            add_attended(
-                                from_dq, wide_q, at_slopes, from_k, wide_k, lows, highs, begin, wide,
-                                count, width, KEYS, False, False, True,
-                            )  # fmt: skip
-                        if words[22] != 0:
-                            add_attended(
-                                from_dk, wide_k, at_slopes, from_q, wide_q, lows, highs, begin, wide,
-                                count, width, KEYS, False, True, True,
-                            )  # fmt: skip
+                if words[21] != 0:
+                    gemm32(
+                        gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, KEYS, one,
+                        from_dq, wide_q,
+                    )  # fmt: skip
+                if words[22] != 0:
+                    from_dk = bases[words[8]] + 4 * (begin * wide_k + group * width)
+                    gemm32(
+                        gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, KEYS, one,
+                        reals32(from_dk), wide_k,
+                    )  # fmt: skip
             if words[24] != 0:
                 for r in range(count):
                     at = ((start + r) * heads + head) * 2
                     weight = exp32(sinks[head] - stats[at]) * stats[at + 1]
-                    dsinks[head] -= weight * np.float32(expected[r])
+                    dsinks[head] -= weight * expected[r]
     return 0

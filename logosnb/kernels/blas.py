@@ -19,7 +19,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 
 if TYPE_CHECKING:
-    from logosnb.kernels.native import gemm32, gemm64, reals32, reals64
+    from logosnb.kernels.native import gemm32, reals32
 
 SHARED = 250_000  # multiplications from which BLAS may take threads of its own
 

@@ -17,7 +17,7 @@ import stat
 import sys
 import textwrap
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -33,9 +33,7 @@ HEADER = """import math
 from typing import Any
 
 import numpy as np
-from logosnb.kernels.attention_parts import (
-    add_attended, expected_of_row, finite, raised_row, slopes_of_row,
-)
+from numba import njit
 from logosnb.kernels.functions import (
     exp32, exp64, fast_add, grown, half_away, holds, log32, log64, maximum, minimum, power, quotient,
     remainder, rest, tanh32, tanh64,
@@ -65,10 +63,12 @@ def build_caller(text: str, signature: Any) -> Callable[..., int]:
     return found
 
 
-def source_of(function: Callable[..., Any]) -> str:
-    """The text of a kernel that is written by hand, as one that is generated."""
+def source_of(function: Callable[..., Any], parts: Iterable[Any] = ()) -> str:
+    """The text of a kernel that is written by hand, as one that is generated; parts: the compiled
+    functions that it calls."""
     text = textwrap.dedent(inspect.getsource(function))
-    return text.replace(f"def {function.__name__}(", "def kernel(", 1)
+    kernel = text.replace(f"def {function.__name__}(", "def kernel(", 1)
+    return "\n\n".join([*(inspect.getsource(part.py_func) for part in parts), kernel])
 
 
 def _once(text: str, decorator: Callable[[bool], Any]) -> Any:
@@ -82,9 +82,9 @@ def _once(text: str, decorator: Callable[[bool], Any]) -> Any:
 @cache
 def _functions() -> str:
     """What kernels call, as a digest: kernels on disk hold its machine code."""
-    from logosnb.kernels import attention_parts, functions, native
+    from logosnb.kernels import functions, native
 
-    texts = (Path(str(module.__file__)).read_bytes() for module in (attention_parts, functions, native))
+    texts = (Path(str(module.__file__)).read_bytes() for module in (functions, native))
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 

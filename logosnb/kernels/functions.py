@@ -12,12 +12,14 @@ counts ones, and is then read off its bits. A NaN passes through each step: no s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import float32, float64, njit
-from numba.extending import intrinsic
+
+from logosnb.kernels.native import intrinsic
 
 Float = Any  # float32 or float64, as the kernel's tensors are
 
@@ -74,7 +76,7 @@ def _exponent(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
-_power_of_two: Any = _exponent
+_power_of_two: Callable[[Any], float] = _exponent
 INV_LN2 = 1.0 / math.log(2.0)
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 MAGIC = 1.5 * 2.0**52
@@ -153,7 +155,15 @@ ODD = [F(c) for c in (
     -2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
     1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03,
 )]  # fmt: skip
-EVEN = [F(c) for c in (1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)]
+EVEN = [
+    F(c)
+    for c in (
+        1.19825839466702e-06,
+        1.18534705686654e-04,
+        2.26843463243900e-03,
+        4.89352518554385e-03,
+    )
+]
 A13, A11, A9, A7, A5, A3, A1 = ODD
 B6, B4, B2, B0 = EVEN
 EDGE_F, NINE_F = F(7.90531110763549805), F(9.0)

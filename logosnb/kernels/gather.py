@@ -66,9 +66,7 @@ def _with_reals(stage: Stage, found: Gathered, shop: Workshop) -> Stage:
     """Ints among Reals are read as Reals: through a copy."""
     operands = dict(stage.operands)
     for hole, name in stage.tensors:
-        whole = (
-            stage.kind == "Int" or kind_of(hole) == "ints" or hole in stage.definition.integers
-        )
+        whole = stage.kind == "Int" or kind_of(hole) == "ints" or hole in stage.definition.integers
         if whole or shop.kinds[name] != "Int":
             continue
         operands[hole] = shop.tensor(name, shop.shapes[name], "Real")

@@ -66,9 +66,9 @@ class Kernel:
         address: int = self.function.address
         return address
 
-    def pieces(self, threads: int, sizes: Callable[[str], int]) -> int:
-        """Into how many pieces it is cut."""
-        summed = sum(map(sizes, self.summed))
+    def pieces(self, threads: int, items: Callable[[str], int]) -> int:
+        """Into how many pieces it is cut; items: how many a tensor has."""
+        summed = sum(map(items, self.summed))
         enough = max(WORTH, PRIVATE * summed if self.summed else 0)
         trips = self.ends[1] - self.ends[0] + 1
         if not self.split or threads == 1 or self.operations < enough:

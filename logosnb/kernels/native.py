@@ -8,8 +8,8 @@ Every kernel has one signature, so that one compiled loop can run any sequence o
 
 bases: the address of each tensor, bases[0] that of the stop flag; scalars: 64 bits each, an Int or the
 bits of a Real; words: which of the bases and scalars this step takes, then its literals; first and
-last: the part of its outermost loop to run; piece: which part this is, from 0. Status 0, or 1 where
-the interpreter must name what stands there.
+last: the part of its outermost loop to run; piece: which part this is, from 0. Status 0; or 1 where
+the interpreter must name what stands there; or 2 where a kernel for finite numbers met others.
 """
 
 from __future__ import annotations
@@ -18,12 +18,18 @@ import ctypes
 import os
 import platform
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 from numba import float32, float64, int64, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    intrinsic: Callable[[Any], Any]  # Numba's own type counts the typing context as an argument
+else:
+    from numba.extending import intrinsic
 
 WORDS = types.CPointer(int64)
 SIGNATURE = int64(WORDS, WORDS, WORDS, int64, int64, int64)
@@ -153,7 +159,9 @@ def _gemm(kind: Any) -> Any:
             def letter(flag: Any) -> Any:
                 byte = ir.IntType(8)
                 turned = builder.icmp_signed("!=", flag, ir.Constant(flag.type, 0))
-                chosen = builder.select(turned, ir.Constant(byte, ord("T")), ir.Constant(byte, ord("N")))
+                chosen = builder.select(
+                    turned, ir.Constant(byte, ord("T")), ir.Constant(byte, ord("N"))
+                )
                 return held(chosen)
 
             places = {3, 4, 5, 8, 10, 13}

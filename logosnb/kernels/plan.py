@@ -63,15 +63,17 @@ def planned(
     dtype: str,
     supplied: Iterable[str] = (),
     keep: Iterable[str] | None = None,
+    general: bool = False,
 ) -> Plan:
     """The plan of a program, made once and kept with it.
 
     supplied: declared tensors that the program writes and a caller gives all the same; keep: the names
-    that are wanted, all if None."""
+    that are wanted, all if None; general: without kernels that are right for finite numbers alone."""
     own = frozenset(supplied) & frozenset(program.optional)
-    key = ("plan", dtype, own, None if keep is None else frozenset(keep))
+    wanted = None if keep is None else frozenset(keep)
+    key = ("plan", dtype, own, wanted, general)
     if key not in program.memo:
-        program.memo[key] = Planner(program, dtype, own, key[3]).plan()
+        program.memo[key] = Planner(Workshop(program, dtype, general), own, wanted).plan()
     kept: Plan = program.memo[key]
     return kept
 
@@ -88,14 +90,13 @@ class Planner:
     """Makes one plan."""
 
     def __init__(
-        self, program: Program, dtype: str, supplied: frozenset[str], keep: frozenset[str] | None
+        self, shop: Workshop, supplied: frozenset[str], keep: frozenset[str] | None
     ) -> None:
-        self.program = program
+        self.shop, self.program = shop, shop.program
         self.supplied = supplied
         self.keep = keep
-        self.shop = Workshop(program, dtype)
-        self.real = np.float64 if dtype == "f64" else np.float32
-        self.found = Plan(program, dtype)
+        self.real = np.float64 if shop.dtype == "f64" else np.float32
+        self.found = Plan(shop.program, shop.dtype)
         self.readers = self._readers()
 
     def plan(self) -> Plan:

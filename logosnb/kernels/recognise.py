@@ -32,14 +32,14 @@ def recognised(
     statement: Statement, wanted: frozenset[str], shop: Workshop
 ) -> AttendBackward | None:
     """The loop as attention's backward pass; `wanted` are names that are read after it."""
-    if not isinstance(statement, tree.RepeatRange) or len(statement.body) > 4:
+    if shop.general or not isinstance(statement, tree.RepeatRange) or len(statement.body) > 4:
         return None
     if wanted & {n for n in bound_names((statement,)) if n not in shop.shapes}:
         return None
     try:
         reading = Reading(statement)
         named, operands = reading.tensors(), reading.operands(shop)
-    except (StopIteration, AttributeError, KeyError):
+    except (Unlike, AttributeError, KeyError):
         return None
     if any(shop.kinds.get(name) != "Real" for name in named.values()):
         return None
@@ -82,11 +82,11 @@ def _rule(operands: tuple[tuple[str, Any], ...], shapes: tuple[tuple[str, Shape]
     """The loop of attention's rule for these operands and shapes."""
     definition = TABLE[ATTENTION]
     by_hole = dict(shapes)
-    reads = {hole: hole_name(hole) for hole in ("q", "k", "v", "sinks") if hole in by_hole}
-    kinds = {name: "Real" for name in reads.values()}
-    stage = Stage(
-        ATTENTION, definition, "y", {**reads, **dict(operands)}, by_hole["dy"], "Real"
-    )
+    reads: dict[str, Any] = {
+        hole: hole_name(hole) for hole in ("q", "k", "v", "sinks") if hole in by_hole
+    }
+    kinds = dict.fromkeys(reads.values(), "Real")
+    stage = Stage(ATTENTION, definition, "y", {**reads, **dict(operands)}, by_hole["dy"], "Real")
     named = {hole_name(hole): shape for hole, shape in shapes}
     values = stage_values(stage, named, kinds)
     values |= {hole: hole_name(hole) for hole in by_hole}
@@ -103,15 +103,22 @@ def _canonical(statement: Statement) -> Statement:
     return renamed(statement, {name: f"local_{place}" for place, name in enumerate(names)})
 
 
+class Unlike(Exception):
+    """A loop that is not the rule's."""
+
+
 class Reading:
-    """What a loop would be if it were the rule's; StopIteration where it cannot be."""
+    """What a loop would be if it were the rule's; raises Unlike where it cannot be."""
 
     def __init__(self, loop: tree.RepeatRange) -> None:
         self.loop = loop
         self.nodes = list(everything((loop,)))
 
-    def _first(self, kind: type, holds: Callable[[Any], Any]) -> Any:
-        return next(node for node in self.nodes if isinstance(node, kind) and holds(node))
+    def _first(self, kind: Any, holds: Callable[[Any], Any]) -> Any:
+        for node in self.nodes:
+            if isinstance(node, kind) and holds(node):
+                return node
+        raise Unlike
 
     def tensors(self) -> dict[str, str]:
         """Hole to tensor, the gradients as dq, dk, dv, dsinks."""
@@ -120,41 +127,61 @@ class Reading:
         found["v"] = self._first(tree.Set, _adds_times_item).value.right.right.sequence.id
         found["dy"] = self._first(
             tree.Let,
-            lambda let: isinstance(let.value, tree.Item)
-            and isinstance(let.value.index, tree.Binary)
-            and let.value.sequence.id != found["k"],
+            lambda let: (
+                _is(let.value, tree.Item)
+                and _is(let.value.index, tree.Binary)
+                and let.value.sequence.id != found["k"]
+            ),
         ).value.sequence.id
-        found |= {"sinks": sinks.value.sequence.id for sinks in self._sinks()}
+        found |= dict(self._sinks())
         return found | dict(self._gradients(found))
 
-    def _sinks(self) -> Iterator[tree.Let]:
+    def _sinks(self) -> Iterator[tuple[str, str]]:
         for node in self.nodes:
             if isinstance(node, tree.Let) and node.mutable and isinstance(node.value, tree.Item):
-                yield node
+                yield "sinks", _sequence(node.value)
 
     def _gradients(self, named: dict[str, str]) -> Iterator[tuple[str, str]]:
         for node in self.nodes:
             if isinstance(node, tree.Set) and isinstance(node.target, tree.Item):
-                yield f"d{_operand(node.value, named)}", node.target.sequence.id
+                yield f"d{_operand(node.value, named)}", _sequence(node.target)
 
     def operands(self, shop: Workshop) -> dict[str, Any]:
         """The numbers of the op, as a stage has them."""
         heads = self._first(tree.RepeatRange, lambda loop: loop is not self.loop).last.value
         group = self._first(tree.Let, lambda let: _divides(let.value)).value
         scaled = self._first(tree.Set, _scales)
-        found = {"heads": heads, "sharing": group.left.right.value, "scale": scaled.value.right.value}
-        last, *others = (s.value for s in self.loop.body if isinstance(s, tree.Let))
-        if isinstance(last, tree.Binary):
+        found = {
+            "heads": heads,
+            "sharing": group.left.right.value,
+            "scale": scaled.value.right.value,
+        }
+        values: list[Any] = [s.value for s in self.loop.body if isinstance(s, tree.Let)]
+        last, *others = values
+        if _is(last, tree.Binary):
             position = last.left.left
             number = getattr(position, "value", None)
             found["position"] = number or shop.program.constants[position.id]
         first = others[-1]
-        if isinstance(first, tree.Call):
+        if _is(first, tree.Call):
             found["window"] = first.arguments[1].left.right.value
-        elif isinstance(first, tree.Binary):
+        elif _is(first, tree.Binary):
             found["chunk"] = first.left.right.value
-        bent = [n for n in self.nodes if isinstance(n, tree.Call) and n.function == "tanh"]
-        return found | {"cap": call.arguments[0].right.value for call in bent}
+        for bent in (n for n in self.nodes if isinstance(n, tree.Call) and n.function == "tanh"):
+            ratio: Any = bent.arguments[0]
+            found["cap"] = ratio.right.value
+        return found
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """isinstance, for parts of a loop that is not yet known to be what it is taken for."""
+    return isinstance(value, kind)
+
+
+def _sequence(item: tree.Item) -> str:
+    if not isinstance(item.sequence, tree.Name):
+        raise Unlike
+    return item.sequence.id
 
 
 def _is_product_of_items(value: tree.Expression) -> bool:

@@ -53,8 +53,9 @@ def alone(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yiel
             begin = first + trips * piece // pieces
             end = first + trips * (piece + 1) // pieces - 1
             at = ints(word + 8 * table[step, 1])
-            if call(table[step, 0], bases, scalars, at, begin, end, piece) != 0:
-                return 1
+            status: int = call(table[step, 0], bases, scalars, at, begin, end, piece)
+            if status != 0:
+                return status
     return 0
 
 
@@ -73,8 +74,9 @@ def together(table: Any, words: Any, places: Any, addresses: Any, memory: Any, y
             begin = first + trips * piece // pieces
             end = first + trips * (piece + 1) // pieces - 1
             at = ints(word + 8 * table[step, 1])
-            if call(table[step, 0], bases, scalars, at, begin, end, piece) != 0:
-                ints(start)[1] = 1
+            status = call(table[step, 0], bases, scalars, at, begin, end, piece)
+            if status != 0:
+                ints(start)[1] = status
             fetch_add(done, 1)
         waited = 0
         while asked(done) < pieces:
@@ -84,7 +86,7 @@ def together(table: Any, words: Any, places: Any, addresses: Any, memory: Any, y
             else:
                 give_way(yield_)
         if asked(start + 8) != 0:
-            return 1
+            return asked(start + 8)  # type: ignore[no-any-return]
     return 0
 
 

@@ -6,7 +6,11 @@ In: a Program, a dtype. Out: `Workshop`. May not know: the passes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
+
+from logosnb.inputs import dtype_of
 from logosnb.kernels.nest import Nest, nest
 from logosnb.language import tree
 from logosnb.language.tree import Statement
@@ -19,12 +23,13 @@ ONE = tree.IntLiteral(1)
 
 
 class Workshop:
-    """shapes, kinds: of every tensor, those that the passes add among them; real: the bytes of a Real."""
+    """shapes, kinds: of every tensor, those that the passes add among them;
+    general: whether no kernel may be used that is right for finite numbers alone."""
 
-    def __init__(self, program: Program, dtype: str) -> None:
+    def __init__(self, program: Program, dtype: str, general: bool = False) -> None:
         self.program = program
+        self.general = general
         self.dtype = dtype
-        self.real = 8 if dtype == "f64" else 4
         self.shapes: dict[str, Shape] = dict(program.shapes)
         self.kinds: dict[str, str] = dict(program.kinds)
         self.types, _ = program_types(program)
@@ -47,8 +52,13 @@ class Workshop:
         return name
 
     def bytes(self, tensor: str) -> int:
-        shape = self.shapes[tensor]
-        return shape.rows * shape.columns * (8 if self.kinds[tensor] == "Int" else self.real)
+        return self.items(tensor) * self.dtype_of(tensor).itemsize
+
+    def items(self, tensor: str) -> int:
+        return self.shapes[tensor].rows * self.shapes[tensor].columns
+
+    def dtype_of(self, tensor: str) -> np.dtype[Any]:
+        return dtype_of(self.kinds[tensor], self.dtype)
 
     def nest(self, statements: tuple[Statement, ...], wanted: frozenset[str] = frozenset()) -> Nest:
         """The nest of statements; raises NotCompiled."""

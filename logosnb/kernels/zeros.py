@@ -47,9 +47,7 @@ def _starting(task: Task, first: list[str]) -> tuple[list[str], Task]:
             zeroed.append(name)
         else:
             filled.append(name)
-    return filled, replace(
-        task, nest=replace(nest, windows=windows, zeroed=tuple(zeroed))
-    )
+    return filled, replace(task, nest=replace(nest, windows=windows, zeroed=tuple(zeroed)))
 
 
 def sets_all(nest: Nest, tensor: str, width: int) -> bool:

@@ -9,10 +9,13 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from functools import cache
+from typing import Any
 
 from logosnb.language import tree
 
 Constant = int | float
+BELOW = "below"  # the attribute of a statement under which `everything` keeps its list
 LONGEST_POWER = 4096  # bits of an Int constant that `**` makes
 # Statements that bind a name, and the field that holds it.
 BINDERS = {tree.Let: "name", tree.RepeatRange: "name", tree.RepeatEach: "name", tree.Pop: "into"}
@@ -20,8 +23,13 @@ BINDERS = {tree.Let: "name", tree.RepeatRange: "name", tree.RepeatEach: "name", 
 
 def children(node: tree.Node) -> Iterator[tree.Node]:
     """The nodes directly below, in the order of the text."""
-    for item in fields(node):
-        yield from _nodes(getattr(node, item.name))
+    for name in _parts(type(node)):  # type: ignore[arg-type]  # a class is hashable
+        yield from _nodes(getattr(node, name))
+
+
+@cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.name != "position")
 
 
 def _nodes(value: object) -> Iterator[tree.Node]:
@@ -40,8 +48,14 @@ def descendants(node: tree.Node) -> Iterator[tree.Node]:
 
 
 def everything(statements: tuple[tree.Statement, ...]) -> Iterator[tree.Node]:
+    """The statements and everything below them; what stands below one is listed once and kept with it,
+    since it never changes and every pass asks."""
     for statement in statements:
-        yield from descendants(statement)
+        kept = statement.__dict__.get(BELOW)
+        if kept is None:
+            kept = tuple(descendants(statement))
+            object.__setattr__(statement, BELOW, kept)
+        yield from kept
 
 
 def bound_names(statements: tuple[tree.Statement, ...]) -> list[str]:
