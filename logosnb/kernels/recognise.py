@@ -52,7 +52,8 @@ def _if_same(
     shapes = {hole: shop.shapes[name] for hole, name in named.items()}
     operands |= {"key_heads": operands["heads"] // operands.pop("sharing")}
     form = _form(operands, shapes)
-    if form is None or len(set(named.values())) != len(named):
+    apart = len(set(named.values())) == len(named)
+    if form is None or not apart or ("dsinks" in named and "sinks" not in named):
         return None
     own = {name: hole_name(hole) for hole, name in named.items()}
     expected = _rule(tuple(sorted(operands.items())), tuple(sorted(shapes.items())))

@@ -26,9 +26,14 @@ Array = np.ndarray[Any, Any]
 def count() -> int:
     """How many threads serve: the CPUs of the process, no more than its quota rounded up."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    wanted = os.environ.get("LOGOSNB_THREADS", "")
     most = max(1, min(available or 1, _quota() or 10**6))
-    return min(int(wanted), most) if wanted.isdigit() and int(wanted) > 0 else most
+    asked = os.environ.get("LOGOSNB_THREADS", "")
+    wanted = int(asked) if asked.isdigit() and int(asked) > 0 else most
+    if wanted > most:
+        print(
+            f"logosnb: LOGOSNB_THREADS asks for {wanted} threads, and this process may use {most}"
+        )
+    return min(wanted, most)
 
 
 def _quota() -> int | None:
