@@ -14,6 +14,7 @@ from IPython.utils.capture import CapturedIO, capture_output
 from traitlets.config import Config
 
 import logosnb
+from logosnb.notebook.building import Line, Progress
 from logosnb.notebook.completion import choices
 from logosnb.notebook.options import NAMES, read_options
 from logosnb.notebook.reference import Reference, readable
@@ -447,3 +448,64 @@ def test_a_word_narrows_the_reference(shell: InteractiveShell) -> None:
     assert "worked example" in result.result._repr_html_()
     assert len(Reference.about("sums").ops) >= 2
     assert "did you mean" in fails(shell, "%logos_ops sofmax")
+
+
+# ---- kernels in a cell --------------------------------------------------------------------------
+
+
+def test_a_cell_on_the_cpu_backend_has_the_interpreters_values(shell: InteractiveShell) -> None:
+    expected, found = net(shell, "--grad loss"), net(shell, "--grad loss --backend cpu")
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-12)
+    for name, gradient in expected.grads.items():
+        np.testing.assert_allclose(found.grads[name], gradient, rtol=1e-12)
+
+
+def test_a_check_on_the_cpu_backend_compares_both(shell: InteractiveShell) -> None:
+    report = net(shell, "--grad loss --check --backend cpu").report
+    assert report is not None and report.ok
+    assert {row.backend for row in report.rows} == {"interpreter", "cpu"}
+
+
+def test_what_is_being_compiled_is_shown_and_then_how_long_it_took() -> None:
+    lines: list[str] = []
+
+    class Handle:
+        def update(self, line: Line) -> None:
+            lines.append(line.text)
+
+    def show(line: Line) -> Handle:
+        lines.append(line.text)
+        return Handle()
+
+    progress = Progress(show)
+    progress.kernel(1, 2, "Softmax")
+    assert not lines, "nothing is said of what is quick"
+    progress._start -= 10
+    progress.kernel(2, 2, "Matmul")
+    progress.done(2)
+    assert lines[0] == "compiling kernel 2 of 2: Matmul …"
+    assert lines[1].startswith("compiled 2 kernels in 10.")
+
+
+def test_a_compile_that_is_interrupted_leaves_no_half_written_cache(tmp_path) -> None:
+    """C37: the next run works, in the same process and in the next."""
+    code = (
+        "import threading, signal, numpy as np, logosnb\n"
+        "text = 'Let x be a 9 by 9 tensor of Real. Let y be softmax of x. Let z be layernorm of y.'\n"
+        "threading.Timer(0.9, signal.raise_signal, [signal.SIGINT]).start()\n"
+        "try:\n"
+        "    while True: logosnb.compile(text.replace('9', str(np.random.randint(2, 90))), "
+        "dtype=np.random.choice(['f32', 'f64']))\n"
+        "except KeyboardInterrupt: print('stopped')\n"
+        "print(logosnb.run(text, {'x': np.ones((9, 9))}, backend='cpu')['y'].sum().round(6))\n"
+    )
+    import os
+    import subprocess
+    import sys
+
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    for _ in range(2):
+        found = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+        )
+        assert found.stdout.split() == ["stopped", "9.0"], found.stderr

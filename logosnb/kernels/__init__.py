@@ -7,10 +7,12 @@ with the interpreter, statement by statement, and a note says which and why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from logosnb.kernels.threads import uninterrupted
 from logosnb.stages.program import Program
 
 if TYPE_CHECKING:
@@ -25,9 +27,19 @@ def prepare(
 ) -> Ready:
     """The program, planned. supplied: what a caller gives; keep: the names that are wanted, all if
     None."""
+    if not _load.cache_info().currsize:
+        uninterrupted(_load)
     from logosnb.kernels.run import ready
 
     return ready(program, dtype, supplied, keep)
+
+
+@cache
+def _load() -> None:
+    """Numba and what stands on it: half a second, the first time."""
+    import scipy.linalg.cython_blas  # noqa: F401
+
+    import logosnb.kernels.run  # noqa: F401
 
 
 def execute(

@@ -27,6 +27,7 @@ from typing import Any
 import numba
 
 from logosnb.kernels.native import SIGNATURE
+from logosnb.kernels.threads import uninterrupted
 
 HOW: dict[str, Any] = {"error_model": "numpy"}
 HEADER = """import math
@@ -72,11 +73,16 @@ def source_of(function: Callable[..., Any], parts: Iterable[Any] = ()) -> str:
 
 
 def _once(text: str, decorator: Callable[[bool], Any]) -> Any:
+    if text not in _kept:
+        uninterrupted(lambda: _built(text, decorator))
+    return _kept[text]
+
+
+def _built(text: str, decorator: Callable[[bool], Any]) -> None:
     with _lock:
         if text not in _kept:
             module, on_disk = _module(f"{text}# with the functions of {_functions()}\n")
             _kept[text] = decorator(on_disk)(module.kernel)
-    return _kept[text]
 
 
 @cache

@@ -10,16 +10,18 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
 from math import ceil
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+Result = TypeVar("Result")
 
 
 @cache
@@ -53,6 +55,25 @@ def _quota() -> int | None:
 
 
 EAR = 0.1  # seconds between two moments in which an interrupt is heard, wherever it arrived
+
+
+def uninterrupted(function: Callable[[], Result]) -> Result:
+    """The function's result, computed by a thread of its own: an interrupt of the caller leaves it to
+    come to its end. Numba does not survive an interrupt while it loads itself."""
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    found: Future[Result] = Future()
+    threading.Thread(target=_into, args=(function, found), daemon=True).start()
+    while True:
+        with suppress(TimeoutError):
+            return found.result(timeout=EAR)
+
+
+def _into(function: Callable[[], Result], found: Future[Result]) -> None:
+    try:
+        found.set_result(function())
+    except BaseException as error:  # the caller raises it
+        found.set_exception(error)
 
 
 class _Crew:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from logosnb.checking import Report, check
-from logosnb.gradient.backward import backward
+from logosnb.gradient.backward import Backward, backward
 from logosnb.inputs import Array, missing_sentence, prepared
 from logosnb.language.errors import InputError
 from logosnb.language.words import closest
+from logosnb.notebook.building import Progress, build
 from logosnb.notebook.options import Options
 from logosnb.notebook.session import Session
-from logosnb.running import Gradients, grad, real_inputs, run
+from logosnb.running import Gradients, derivation, grad, real_inputs, require_backend, run
 from logosnb.stages.program import Program
 from logosnb.stages.resolve import parse
 
@@ -27,11 +28,20 @@ Say = Callable[[str], None]
 
 
 def run_cell(
-    text: str, first_line: int, options: Options, variables: Variables, say: Say
+    text: str,
+    first_line: int,
+    options: Options,
+    variables: Variables,
+    say: Say,
+    progress: Progress,
 ) -> Session:
-    """Parse, run, and what the options ask for besides. say: called with each line to print."""
+    """Parse, run, and what the options ask for besides. say: called with each line to print; progress:
+    told what is being compiled."""
     program = parse(text, first_line)
+    require_backend(options.backend, options.dtype)
     inputs = inputs_for(program, options, variables)
+    if options.backend == "cpu":
+        build(_that_runs(program, options), options.dtype or "f64", progress)
     if options.grad is None:
         result = run(program, inputs, backend=options.backend, dtype=options.dtype, show=say)
         return Session(program, inputs, result, draw=options.graph, name=options.name)
@@ -47,6 +57,17 @@ def run_cell(
         options.name,
     )
     return replace(session, report=_checked(session, options, say)) if options.check else session
+
+
+def _that_runs(program: Program, options: Options) -> Program:
+    """The program with what is appended to it before it runs."""
+    if options.grad is None:
+        return program
+    output, name = options.grad, options.cotangent
+    if name is not None and name in program.declared:
+        return _own_derivation(program, output, name, options).program
+    wanted = real_inputs(program) if options.wrt is None else options.wrt
+    return derivation(program, output, wanted)[0].program
 
 
 # ---- inputs -----------------------------------------------------------------------------------
@@ -113,11 +134,20 @@ def _with_own_cotangent(
     options: Options,
     say: Say,
 ) -> Gradients:
-    inputs_but_it = [tensor for tensor in real_inputs(program) if tensor != name]
-    derived = backward(program, output, name, options.wrt or inputs_but_it)
+    derived = _own_derivation(program, output, name, options)
     result = run(derived.program, inputs, backend=options.backend, dtype=options.dtype, show=say)
     grads = {tensor: np.array(result[gradient]) for tensor, gradient in derived.grads.items()}
     return Gradients(np.array(result[output]), grads, derived, result)
+
+
+def _own_derivation(program: Program, output: str, name: str, options: Options) -> Backward:
+    """By the program's own cotangent, which is no input to differentiate for unless asked."""
+    key = ("own derivation", output, name, options.wrt)
+    if key not in program.memo:
+        others = [tensor for tensor in real_inputs(program) if tensor != name]
+        program.memo[key] = backward(program, output, name, options.wrt or others)
+    kept: Backward = program.memo[key]
+    return kept
 
 
 def _variable(name: str, variables: Variables) -> Any:
@@ -138,5 +168,5 @@ def _checked(session: Session, options: Options, say: Say) -> Report:
         session.inputs,
         of=str(session.of),
         wrt=tuple(session.grads),
-        backends=(options.backend,),
+        backends=tuple(dict.fromkeys(("interpreter", options.backend))),
     )

@@ -14,6 +14,7 @@ from typing import Any
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 from IPython.display import display
 
+from logosnb.notebook.building import Line, Progress
 from logosnb.notebook.cell import run_cell
 from logosnb.notebook.options import PARSER, read_options
 from logosnb.notebook.reference import Reference
@@ -35,7 +36,8 @@ class LogosMagics(Magics):
         shell: Any = self.shell
         options = read_options(line)
         try:
-            session = run_cell(cell, first_line(shell, cell), options, shell.user_ns, say)
+            start = first_line(shell, cell)
+            session = run_cell(cell, start, options, shell.user_ns, say, Progress(_shown))
         except KeyboardInterrupt:
             raise Interrupted("the program was stopped before its end") from None
         if options.name is not None:
@@ -62,6 +64,10 @@ def say(line: str) -> None:
     than Jupyter's server passes on, which then drops the rest, and with it the end of the cell.
     """
     print(line)
+
+
+def _shown(line: Line) -> Any:
+    return display(line, display_id=True)  # type: ignore[no-untyped-call]  # IPython's own has no types
 
 
 def first_line(shell: Any, cell: str) -> int:
