@@ -19,6 +19,7 @@ from logosnb.kernels.workshop import Workshop
 from logosnb.ops.op import Shape
 from logosnb.stages.stage import Stage
 
+CONSTANTS = "ZERO, ONE, INFINITY = np.float32(0.0), np.float32(1.0), np.float32(np.inf)\n\n\n"
 OPS = ("Attention", "FullAttention")
 GRADIENTS = ("q", "k", "v", "sinks")
 
@@ -203,8 +204,8 @@ def _kernel(
     shop: Workshop,
 ) -> Kernel:
     form = task.form
-    block = f"ROWS, KEYS = {attention_code.ROWS}, {attention_code.KEYS}\n\n\n"
-    text = block + blas.of_dtype(source_of(code, parts), shop.dtype)
+    names = f"ROWS, KEYS = {attention_code.ROWS}, {attention_code.KEYS}\n" + CONSTANTS
+    text = blas.of_dtype(names + source_of(code, parts), shop.dtype)
     sizes = (
         form.rows, form.keys, form.heads, form.sharing, form.width, form.value_width, form.position,
         form.window, form.chunk,

@@ -29,25 +29,26 @@ if TYPE_CHECKING:
     from logosnb.kernels.native import asked, gemm32, real_of, reals32
 
 ROWS, KEYS = 128, 128  # of a block of scores
+ZERO, ONE, INFINITY = np.float32(0.0), np.float32(1.0), np.float32(np.inf)
 
 
 @njit(error_model="numpy")
 def finite(items: Any, wide: int, first: int, last: int, width: int) -> bool:
     """Whether rows first … last of a part of a matrix hold neither NaN nor infinity."""
     for row in range(first, last + 1):
-        total = np.float32(0.0)
+        total = ZERO
         for i in range(width):
-            total = fast_add(total, items[np.uint64(row * wide + i)] * np.float32(0.0))
-        if total != np.float32(0.0):
+            total = fast_add(total, items[row * wide + i] * ZERO)
+        if total != ZERO:
             return False
     return True
 
 
 @njit(error_model="numpy")
 def dot(a: Any, b: Any, start: int, width: int) -> Any:
-    total = np.float32(0.0)
+    total = ZERO
     for i in range(start, start + width):
-        total = fast_add(total, a[np.uint64(i)] * b[np.uint64(i)])
+        total = fast_add(total, a[i] * b[i])
     return total
 
 
@@ -56,16 +57,16 @@ def raised_row(row: Any, low: int, high: int, wide: int, before: Any, cap: Any) 
     """exp(s − m) in place of the scores low … high, zeros elsewhere; the largest score m so far, and the
     sum of what stands there."""
     largest = before
-    if cap != np.float32(0.0):
+    if cap != ZERO:
         for j in range(low, high + 1):
-            row[np.uint64(j)] = cap * tanh32(row[np.uint64(j)] / cap)
+            row[j] = cap * tanh32(row[j] / cap)
     for j in range(low, high + 1):
-        largest = maximum(largest, row[np.uint64(j)])
-    shift = largest if largest != -np.float32(np.inf) else np.float32(0.0)
-    total = np.float32(0.0)
+        largest = maximum(largest, row[j])
+    shift = largest if largest != -INFINITY else ZERO
+    total = ZERO
     for j in range(low, high + 1):
-        weight = exp32(row[np.uint64(j)] - shift)
-        row[np.uint64(j)] = weight
+        weight = exp32(row[j] - shift)
+        row[j] = weight
         total = fast_add(total, weight)
     cleared(row, low, high, wide)
     return largest, total
@@ -78,15 +79,15 @@ def slopes_of_row(
 ) -> None:  # fmt: skip
     """From scores and dp to weights p and the slopes of the products q·k, zeros outside low … high."""
     for j in range(low, high + 1):
-        score = shares[np.uint64(j)]
+        score = shares[j]
         steep = scale
-        if cap != np.float32(0.0):
+        if cap != ZERO:
             bent = tanh32(score / cap)
             score = cap * bent
-            steep = scale * (np.float32(1.0) - bent * bent)
+            steep = scale * (ONE - bent * bent)
         weight = exp32(score - shift) * share
-        shares[np.uint64(j)] = weight
-        slopes[np.uint64(j)] = weight * (slopes[np.uint64(j)] - expected) * steep
+        shares[j] = weight
+        slopes[j] = weight * (slopes[j] - expected) * steep
     cleared(shares, low, high, wide)
     cleared(slopes, low, high, wide)
 
@@ -94,9 +95,9 @@ def slopes_of_row(
 @njit(error_model="numpy")
 def cleared(row: Any, low: int, high: int, wide: int) -> None:
     for j in range(low):
-        row[np.uint64(j)] = np.float32(0.0)
+        row[j] = ZERO
     for j in range(max(high + 1, 0), wide):
-        row[np.uint64(j)] = np.float32(0.0)
+        row[j] = ZERO
 
 
 def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
@@ -132,8 +133,8 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
             highs[r] = position + start + r - 1 if position > 0 else keys - 1
             lows[r] = max(0, highs[r] - window + 1) if window > 0 else 0
             lows[r] = highs[r] // chunk * chunk if chunk > 0 else lows[r]
-            largest[r] = sinks[head] if words[16] != 0 else -np.float32(np.inf)
-            total[r] = 1.0 if largest[r] != -np.float32(np.inf) else 0.0
+            largest[r] = sinks[head] if words[16] != 0 else -INFINITY
+            total[r] = 1.0 if largest[r] != -INFINITY else 0.0
         oldest, newest = lows[0], highs[count - 1]
         if not finite(reals32(from_v), wide_v, oldest, newest, value_width):
             return 2
@@ -141,32 +142,32 @@ def forward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
             wide = min(KEYS, newest + 1 - begin)
             gemm32(
                 gemm, 1, 0, wide, count, width, scale, reals32(from_k + 4 * begin * wide_k), wide_k,
-                reals32(from_q), wide_q, np.float32(0.0), reals32(scores.ctypes.data), KEYS,
+                reals32(from_q), wide_q, ZERO, reals32(scores.ctypes.data), KEYS,
             )  # fmt: skip
             for r in range(count):
                 low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
                 before = largest[r]
                 row = reals32(scores.ctypes.data + 4 * KEYS * r)
                 largest[r], added = raised_row(row, low, high, wide, before, cap)
-                shift = np.float32(0.0) if largest[r] == -np.float32(np.inf) else largest[r]
+                shift = ZERO if largest[r] == -INFINITY else largest[r]
                 faded = exp32(before - shift)
                 total[r] = total[r] * faded + added
-                if begin != oldest and faded != np.float32(1.0):
+                if begin != oldest and faded != ONE:
                     for i in range(value_width):
-                        y[np.uint64(r * wide_y + i)] *= faded
-            kept = np.float32(0.0) if begin == oldest else np.float32(1.0)
+                        y[r * wide_y + i] *= faded
+            kept = ZERO if begin == oldest else ONE
             gemm32(
-                gemm, 0, 0, value_width, count, wide, np.float32(1.0),
+                gemm, 0, 0, value_width, count, wide, ONE,
                 reals32(from_v + 4 * begin * wide_v), wide_v, reals32(scores.ctypes.data), KEYS,
                 kept, y, wide_y,
             )  # fmt: skip
         for r in range(count):
             share = np.float32(1.0 / (total[r] if total[r] != 0.0 else 1.0))
             at = ((start + r) * heads + head) * 2
-            stats[at] = np.float32(0.0) if largest[r] == -np.float32(np.inf) else largest[r]
+            stats[at] = ZERO if largest[r] == -INFINITY else largest[r]
             stats[at + 1] = share
             for i in range(value_width):
-                y[np.uint64(r * wide_y + i)] *= share
+                y[r * wide_y + i] *= share
     return 0
 
 
@@ -192,7 +193,6 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
     at_shares, at_slopes = reals32(shares.ctypes.data), reals32(slopes.ctypes.data)
     lows, highs = np.empty(ROWS, np.int64), np.empty(ROWS, np.int64)
     expected = np.empty(ROWS, np.float32)
-    one, none = np.float32(1.0), np.float32(0.0)
     for unit in range((first - 1) * sharing, last * sharing):
         head, group = unit, unit // sharing
         for start in range(0, rows, ROWS):
@@ -223,12 +223,12 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
                 from_k = reals32(bases[words[1]] + 4 * (begin * wide_k + group * width))
                 from_v = reals32(bases[words[2]] + 4 * (begin * wide_v + group * value_width))
                 gemm32(
-                    gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, none,
+                    gemm, 1, 0, wide, count, width, scale, from_k, wide_k, from_q, wide_q, ZERO,
                     at_shares, KEYS,
                 )  # fmt: skip
                 gemm32(
-                    gemm, 1, 0, wide, count, value_width, one, from_v, wide_v, from_dy, wide_y,
-                    none, at_slopes, KEYS,
+                    gemm, 1, 0, wide, count, value_width, ONE, from_v, wide_v, from_dy, wide_y,
+                    ZERO, at_slopes, KEYS,
                 )  # fmt: skip
                 for r in range(count):
                     low, high = max(lows[r] - begin, 0), min(highs[r] - begin, wide - 1)
@@ -241,18 +241,18 @@ def backward(bases: Any, scalars: Any, words: Any, first: int, last: int, piece:
                 if words[23] != 0:
                     from_dv = bases[words[9]] + 4 * (begin * wide_v + group * value_width)
                     gemm32(
-                        gemm, 0, 1, value_width, wide, count, one, from_dy, wide_y, at_shares, KEYS,
-                        one, reals32(from_dv), wide_v,
+                        gemm, 0, 1, value_width, wide, count, ONE, from_dy, wide_y, at_shares, KEYS,
+                        ONE, reals32(from_dv), wide_v,
                     )  # fmt: skip
                 if words[21] != 0:
                     gemm32(
-                        gemm, 0, 0, width, count, wide, one, from_k, wide_k, at_slopes, KEYS, one,
+                        gemm, 0, 0, width, count, wide, ONE, from_k, wide_k, at_slopes, KEYS, ONE,
                         from_dq, wide_q,
                     )  # fmt: skip
                 if words[22] != 0:
                     from_dk = bases[words[8]] + 4 * (begin * wide_k + group * width)
                     gemm32(
-                        gemm, 0, 1, width, wide, count, one, from_q, wide_q, at_slopes, KEYS, one,
+                        gemm, 0, 1, width, wide, count, ONE, from_q, wide_q, at_slopes, KEYS, ONE,
                         reals32(from_dk), wide_k,
                     )  # fmt: skip
             if words[24] != 0:

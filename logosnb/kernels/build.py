@@ -17,7 +17,7 @@ import stat
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -64,7 +64,8 @@ def build_caller(text: str, signature: Any) -> Callable[..., int]:
     return found
 
 
-def source_of(function: Callable[..., Any], parts: Iterable[Any] = ()) -> str:
+@cache
+def source_of(function: Callable[..., Any], parts: tuple[Any, ...] = ()) -> str:
     """The text of a kernel that is written by hand, as one that is generated; parts: the compiled
     functions that it calls."""
     text = textwrap.dedent(inspect.getsource(function))

@@ -75,7 +75,8 @@ class Writer(ExpressionWriter):
         given = len(nest.tensors) + len(nest.inputs)
         for place, name in enumerate(nest.outputs, given):
             written.append(f"    scalars[words[{place}]] = {self.as_bits(name)}")
-        text = "\n".join([HEAD, *self.lines, *written, "    return 0"]) + "\n"
+        globals_ = [f"f{n} = np.float32({text})" for n, text in enumerate(self.constants)]
+        text = "\n".join([*globals_, HEAD, *self.lines, *written, "    return 0"]) + "\n"
         return Source(text, nest.tensors, nest.inputs, nest.outputs, self.literals)
 
     def unpacked(self) -> None:
@@ -113,7 +114,7 @@ class Writer(ExpressionWriter):
         width = self.literal(self.nest.windows[name])
         start = f"{width} * (v_{loop.name} - {self.whole(loop.first)})"
         self.line(f"for z in range({start}, {start} + {width}):")
-        self.line(f"    a_{name}[np.uint64(z)] = {zero}")
+        self.line(f"    a_{name}[z] = {zero}")
 
     def block(self, statements: tuple[Statement, ...]) -> None:
         for statement in statements:

@@ -7,6 +7,7 @@ range. May not know: statements, arrays.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import copysign, inf
 
 from logosnb.kernels.nest import Nest, NotCompiled
 from logosnb.language import tree
@@ -26,6 +27,7 @@ class ExpressionWriter:
     temporaries: int = 0
     blocked: frozenset[str] = frozenset()
     sums: frozenset[str] = frozenset()
+    constants: list[str] = field(default_factory=list)
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -66,7 +68,7 @@ class ExpressionWriter:
         if not self.nest.in_range(item):
             self.check_index(item.index, self.literal(self.nest.size(name)))
         kind = INT if self.nest.kinds[name] == "Int" else REAL
-        return f"a_{name}[np.uint64({self.from_zero(item.index)})]", kind
+        return f"a_{name}[{self.from_zero(item.index)}]", kind
 
     def check_index(self, index: Expression, size: str) -> None:
         self.check_whole(index)
@@ -83,9 +85,15 @@ class ExpressionWriter:
         return "np.float64" if self.dtype == "f64" else "np.float32"
 
     def constant(self, value: float) -> str:
+        """A Real; one of f32 is a global name, which costs Numba less to compile than a call."""
+        value = value if self.dtype == "f64" else narrowed(value)
         text = {float("inf"): "np.inf", float("-inf"): "-np.inf"}.get(value, repr(value))
         text = "np.nan" if value != value else text
-        return text if self.dtype == "f64" else f"np.float32({text})"
+        if self.dtype == "f64":
+            return text
+        if text not in self.constants:
+            self.constants.append(text)
+        return f"f{self.constants.index(text)}"
 
     def real(self, node: Expression) -> str:
         """A Real of the kernel's type; an Int becomes one."""
@@ -237,6 +245,11 @@ class ExpressionWriter:
             raise TypeError("a comparison of other things than numbers")
         texts = [self.whole(o) if whole else self.real(o) for o in operands]
         return "(" + texts[0] + "".join(f" {s} {t}" for s, t in zip(signs, texts[1:])) + ")"
+
+
+def narrowed(value: float) -> float:
+    """Infinite where f32 has no such number."""
+    return value if abs(value) < 3.4028235677973366e38 or value != value else copysign(inf, value)
 
 
 def sums(statements: tuple[Statement, ...]) -> frozenset[str]:

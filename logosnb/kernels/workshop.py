@@ -5,7 +5,6 @@ In: a Program, a dtype. Out: `Workshop`. May not know: the passes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -62,21 +61,19 @@ class Workshop:
 
     def nest(self, statements: tuple[Statement, ...], wanted: frozenset[str] = frozenset()) -> Nest:
         """The nest of statements; raises NotCompiled."""
-        used = {
-            node.id: self.kinds[node.id]
-            for node in everything(statements)
-            if isinstance(node, tree.Name) and node.id in self.shapes
-        }
-        types = self._types(statements, used)
+        read = {node.id for node in everything(statements) if isinstance(node, tree.Name)}
+        types = self._types(statements, read | set(bound_names(statements)))
         constants = self.program.constants
         return nest(statements, types, self.shapes, self.kinds, constants, wanted)
 
-    def _types(self, statements: tuple[Statement, ...], kinds: Mapping[str, str]) -> Types:
+    def _types(self, statements: tuple[Statement, ...], used: set[str]) -> Types:
         """The types inside a nest: its own names by what it binds, others as Main has them."""
-        declared = tuple(tree.Declare(name, ONE, ONE, kind) for name, kind in kinds.items())
+        tensors = [name for name in used if name in self.shapes]
+        declared = tuple(tree.Declare(name, ONE, ONE, self.kinds[name]) for name in tensors)
         functions = self.program.functions
         own = section_types((*declared, *statements), (), functions)
-        outside = {n: t for n, t in self.types.names.items() if n not in own.names}
+        main = {name: self.types.names[name] for name in used if name in self.types.names}
+        outside = {name: type_ for name, type_ in main.items() if name not in own.names}
         parameters = tuple(tree.Parameter(n, t) for n, t in outside.items() if t.element is None)
         known = section_types((*declared, *statements), parameters, functions)
-        return Types({**self.types.names, **known.names}, known.fixed, functions)
+        return Types({**main, **known.names}, known.fixed, functions)
