@@ -21,6 +21,7 @@ from logosnb.stages.walk import everything
 WORTH = 100_000  # simple statements, some 10 microseconds, from which a step is cut into pieces
 PRIVATE = 4  # a summed tensor gets a copy a piece where the loop does this many times its size
 LEAST_ROWS = 16  # of a product's piece
+WIDE = 128  # rows of a product's piece from which more pieces cost little
 LONG = 5e7  # simple statements after which an interrupt must be heard within the sequence
 
 
@@ -73,7 +74,11 @@ class Kernel:
         trips = self.ends[1] - self.ends[0] + 1
         if not self.split or threads == 1 or self.operations < enough:
             return 1
-        most = threads if self.summed or self.uses_blas else 4 * threads
+        most = 4 * threads  # more than threads, so that one that is held up holds up little
+        if self.summed:
+            most = threads
+        elif self.uses_blas:
+            most = max(threads, min(most, trips // WIDE))
         return max(1, min(most, trips // self.least))
 
 

@@ -21,7 +21,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
-from numba import float32, float64, int64, types
+from numba import float32, float64, int64, njit, types
 from numba.core import cgutils
 
 if TYPE_CHECKING:
@@ -124,6 +124,18 @@ def give_way(typing_context: Any, address: Any) -> Any:
         return context.get_dummy_value()
 
     return types.none(int64), generate
+
+
+@njit
+def set_bases(places: Any, addresses: Any, memory: Any) -> None:
+    """The counters of a run at 0, and its bases from the addresses (sequence.py says what is where)."""
+    start = memory.ctypes.data
+    state, bases = ints(start), ints(start + places[2])
+    for k in range(places[0]):
+        state[k] = 0
+    for base in range((places.shape[0] - 3) // 2):
+        root = places[3 + 2 * base]
+        bases[base] = (start if root < 0 else addresses[root]) + places[4 + 2 * base]
 
 
 @cache

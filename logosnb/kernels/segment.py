@@ -181,10 +181,10 @@ class Built:
 
     def _call(self, arguments: tuple[Any, ...], held: object) -> int:
         """The status of a run; `held` is alive until the last thread is done."""
-        self.lay_out(*arguments)
         if self.plain:
             status: int = self.function(*arguments)
             return status
+        self.lay_out(*arguments)
         with blas.one_thread() if self.own_products else nullcontext():
             if self.long:
                 stop = arguments[4][:8].view(np.int64)

@@ -23,7 +23,7 @@ from numba import int64, uint8
 from logosnb.kernels.build import build_caller, source_of
 
 if TYPE_CHECKING:
-    from logosnb.kernels.native import asked, call, fetch_add, give_way, ints, pause
+    from logosnb.kernels.native import asked, call, fetch_add, give_way, ints, pause, set_bases
 
 STATE = 2  # items of the state before the counters
 HEAD = 3  # items of `places` before the pairs
@@ -31,19 +31,14 @@ ARGUMENTS = (int64[:, ::1], int64[::1], int64[::1], int64[::1], uint8[::1], int6
 
 
 def lay_out(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yield_: int) -> int:
-    """The counters at 0, and the bases from the addresses."""
-    start = memory.ctypes.data
-    state, bases = ints(start), ints(start + places[2])
-    for k in range(places[0]):
-        state[k] = 0
-    for base in range((places.shape[0] - 3) // 2):
-        root = places[3 + 2 * base]
-        bases[base] = (start if root < 0 else addresses[root]) + places[4 + 2 * base]
+    """What several threads need before the first of them starts."""
+    set_bases(places, addresses, memory)
     return 0
 
 
 def alone(table: Any, words: Any, places: Any, addresses: Any, memory: Any, yield_: int) -> int:
-    """All pieces of all steps, in order."""
+    """All pieces of all steps, in order, after the laying out."""
+    set_bases(places, addresses, memory)
     start, word = memory.ctypes.data, words.ctypes.data
     scalars, bases = ints(start + places[1]), ints(start + places[2])
     for step in range(table.shape[0]):
