@@ -1,4 +1,5 @@
-"""The peers: PyTorch eager and JAX jit, each as a namespace of the functions that rows.py uses.
+"""The peers: NumPy by hand, PyTorch eager and compiled, JAX jit; for the last three a namespace of the
+functions that rows.py uses.
 
 In: a Row and its values. Out: for each peer that is installed, a function that computes the output and
 all gradients once, and waits for them. May not know: LOGOS.
@@ -7,6 +8,7 @@ all gradients once, and waits for them. May not know: LOGOS.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,35 +21,69 @@ THREADS = 2
 
 
 def steps(row: Row, values: Mapping[str, Array], cotangent: Array) -> dict[str, Step]:
-    """Peer's name to its step; peers that are not installed are left out."""
+    """Peer's name to its step; those that are not installed, or do not work here, are left out."""
+    makers = {
+        "NumPy": numpy_step,
+        "PyTorch": torch_step,
+        "compile": torch_compiled_step,
+        "JAX": jax_step,
+    }
     found: dict[str, Step] = {}
-    for name, make in (("PyTorch", torch_step), ("JAX", jax_step)):
-        try:
+    for name, make in makers.items():
+        with suppress(ImportError):
             found[name] = make(row, values, cotangent)
-        except ImportError:
-            continue
-    return found
+    return {name: step for name, step in found.items() if _works(name, step)}
+
+
+def _works(name: str, step: Step) -> bool:
+    """Whether a first call succeeds: torch.compile wants a C++ compiler."""
+    try:
+        step()
+    except Exception as error:  # whatever a compiler says
+        print(f"{name} does not work here: {str(error).splitlines()[0][:80]}")
+        return False
+    return True
+
+
+def numpy_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
+    def step() -> Any:
+        y, grads = row.byhand(values, cotangent)
+        return y, [grads[name] for name in row.wrt]
+
+    return step
 
 
 # ---- PyTorch --------------------------------------------------------------------------------------
 
 
 def torch_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
+    return _torch_step(row, values, cotangent, lambda function: function)
+
+
+def torch_compiled_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
+    import torch
+
+    torch._dynamo.reset()  # type: ignore[no-untyped-call]  # another row is another function
+    return _torch_step(row, values, cotangent, torch.compile)
+
+
+def _torch_step(
+    row: Row, values: Mapping[str, Array], cotangent: Array, wrap: Callable[..., Any]
+) -> Step:
     import torch
 
     torch.set_num_threads(THREADS)
-    tensors = [
-        torch.tensor(values[name], requires_grad=name not in row.fixed) for name in row.inputs
-    ]
+    tensors = [torch.tensor(values[name], requires_grad=name in row.wrt) for name in row.inputs]
     targets = [torch.tensor(values["t"][:, 0] - 1)] if row.classes else []
     seed = torch.tensor(cotangent)
+    forward = wrap(lambda *given: row.peer(TorchOps, *given, *targets))
 
     def step() -> Any:
         for tensor in tensors:
             tensor.grad = None
-        y = row.peer(TorchOps, *tensors, *targets)
+        y = forward(*tensors)
         y.backward(seed if y.dim() == 2 else seed[0, 0])
-        return y, [tensor.grad for tensor in tensors]
+        return y, [tensor.grad for tensor in tensors if tensor.requires_grad]
 
     return step
 
@@ -64,6 +100,12 @@ class TorchOps:
         import torch
 
         return torch.nn.functional.silu(x)
+
+    @staticmethod
+    def leaky_square(h: Any) -> Any:
+        import torch
+
+        return torch.nn.functional.leaky_relu(h, 0.5) ** 2
 
     @staticmethod
     def gelu(x: Any) -> Any:
@@ -127,7 +169,7 @@ def jax_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
     import jax
     import jax.numpy as jnp
 
-    differentiated = [name for name in row.inputs if name not in row.fixed]
+    differentiated = row.wrt
     fixed = [jnp.array(values[name]) for name in row.fixed]
     targets = [jnp.array(values["t"] - 1)] if row.classes else []
     seed = jnp.array(cotangent)
@@ -160,6 +202,12 @@ class JaxOps:
         import jax
 
         return jax.nn.silu(x)
+
+    @staticmethod
+    def leaky_square(h: Any) -> Any:
+        import jax
+
+        return jax.nn.leaky_relu(h, 0.5) ** 2
 
     @staticmethod
     def gelu(x: Any) -> Any:

@@ -7,11 +7,13 @@ In: nothing. Out: `ROWS`. May not know: how anything is timed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from logosnb.bench import byhand, element_scheme
 
 Array = np.ndarray[Any, Any]
 Shapes = dict[str, tuple[int, int]]
@@ -19,19 +21,26 @@ Shapes = dict[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Row:
-    """name; program: binds `y`; inputs: shapes of the Real tensors that get gradients; classes: of the
-    Int targets `t`, if any, one a row of `rows`; fixed: Real tensors without a gradient; operations: of
-    matrix products, forward and backward; aim: the ratio that the project wants."""
+    """name; program: binds `y`; inputs: shapes of its Real tensors; peer: for PyTorch and JAX; byhand: in
+    NumPy; aim: the ratio that the project wants; classes: of the Int targets `t`, if any, one a row of
+    `rows`; fixed: Real tensors without a gradient; operations: of matrix products, forward and backward;
+    alone: another way to the gradient, which the aim is about in place of the peers."""
 
     name: str
     program: str
     inputs: Shapes
     peer: Callable[..., Any]
+    byhand: Callable[[Mapping[str, Array], Array], Any]
     aim: float
     classes: int = 0
     rows: int = 0
     fixed: tuple[str, ...] = ()
     operations: float = 0.0
+    alone: Callable[[Mapping[str, Array], Array], Callable[[], Array]] | None = None
+
+    @property
+    def wrt(self) -> list[str]:
+        return [name for name in self.inputs if name not in self.fixed]
 
     def values(self, seed: int = 0) -> dict[str, Array]:
         random = np.random.default_rng(seed)
@@ -71,7 +80,9 @@ def mlp(batch: int, width: int, hidden: int, classes: int, aim: float) -> Row:
 
     operations = 6.0 * batch * (width * hidden + hidden * classes)
     name = f"MLP step {batch}×{width}→{hidden}→{classes}"
-    return Row(name, program, shapes, peer, aim, classes, batch, operations=operations)
+    return Row(
+        name, program, shapes, peer, byhand.mlp_step, aim, classes, batch, operations=operations
+    )
 
 
 def block(rows: int, width: int, aim: float, heads: int = 4, groups: int = 2) -> Row:
@@ -113,26 +124,38 @@ def block(rows: int, width: int, aim: float, heads: int = 4, groups: int = 2) ->
         return h + (ops.silu(b @ wg) * (b @ wu)) @ wd
 
     name = f"transformer block {rows}×{width}"
-    return Row(name, program, shapes, peer, aim, fixed=("c", "s"))
+    products = rows * width * (2 * width + 2 * groups * head) + 3 * rows * width * inner
+    operations = 6.0 * products + causal_operations(rows, heads, head)
+    by_hand = byhand.block_row(heads, groups)
+    return Row(name, program, shapes, peer, by_hand, aim, fixed=("c", "s"), operations=operations)
 
 
-def row_op(name: str, phrase: str, size: int, others: Shapes, peer: Callable[..., Any]) -> Row:
+def causal_operations(rows: int, heads: int, width: int) -> float:
+    """Of the seven products of attention, forward and backward, over half of all pairs."""
+    return 7.0 * rows * rows * heads * width
+
+
+def row_op(
+    name: str, phrase: str, size: int, others: Shapes, peer: Callable[..., Any], by_hand: Any
+) -> Row:
     shapes = {"x": (size, size), **others}
-    return Row(
-        f"{name} {size}×{size}", declared(shapes) + f"Let y be {phrase}.\n", shapes, peer, 1.5
-    )
+    program = declared(shapes) + f"Let y be {phrase}.\n"
+    return Row(f"{name} {size}×{size}", program, shapes, peer, by_hand, 1.5)
 
 
 def row_ops(size: int) -> list[Row]:
     one, full = (1, size), (size, size)
     return [
-        row_op("softmax", "softmax of x", size, {}, lambda ops, x: ops.softmax(x)),
+        row_op(
+            "softmax", "softmax of x", size, {}, lambda ops, x: ops.softmax(x), byhand.softmax_row
+        ),
         row_op(
             "layernorm",
             "layernorm of x with weight w and bias b",
             size,
             {"w": one, "b": one},
             lambda ops, x, w, b: ops.layernorm(x, w, b),
+            byhand.layernorm_row,
         ),
         row_op(
             "rmsnorm with residual",
@@ -140,21 +163,31 @@ def row_ops(size: int) -> list[Row]:
             size,
             {"r": full, "w": one},
             lambda ops, x, r, w: ops.rmsnorm(x + r, w),
+            byhand.rmsnorm_row,
         ),
-        row_op("gelu", "gelu of x", size, {}, lambda ops, x: ops.gelu(x)),
-        row_op("swiglu", "swiglu of x and u", size, {"u": full}, lambda ops, x, u: ops.silu(x) * u),
+        row_op("gelu", "gelu of x", size, {}, lambda ops, x: ops.gelu(x), byhand.gelu_row),
+        row_op(
+            "swiglu",
+            "swiglu of x and u",
+            size,
+            {"u": full},
+            lambda ops, x, u: ops.silu(x) * u,
+            byhand.swiglu_row,
+        ),
         row_op(
             "rope",
             f"rope of x with cos c and sin s across {size // 64} heads",
             size,
             {"c": (size, 32), "s": (size, 32)},
             lambda ops, x, c, s: ops.joined(ops.rope(ops.heads(x, size // 64), c, s)),
+            byhand.rope_row,
         ),
         Row(
             f"cross entropy {size}×{size}",
             declared({"x": full}, size) + "Let y be cross entropy of x with targets t.\n",
             {"x": full},
             lambda ops, x, t: ops.cross_entropy(x, t),
+            byhand.cross_entropy_row,
             1.5,
             size,
             size,
@@ -171,8 +204,29 @@ def attention(rows: int, heads: int, width: int) -> Row:
     def peer(ops: Any, q: Any, k: Any, v: Any) -> Any:
         return ops.joined(ops.causal(*(ops.heads(t, heads) for t in (q, k, v)), 1))
 
+    name = f"attention, causal, {heads} heads of {width}, {rows} rows"
+    operations = causal_operations(rows, heads, width)
+    by_hand = byhand.attention_row(heads)
+    return Row(name, program, shapes, peer, by_hand, 1.2, operations=operations)
+
+
+def fused_mlp(width: int, hidden: int) -> Row:
+    shapes = {"x": (1, width), "w": (width, hidden), "b": (1, hidden), "v": (hidden, width)}
+    program = declared(shapes) + "Let y be mlp of x with up w and bias b and down v.\n"
+
+    def peer(ops: Any, x: Any, w: Any, b: Any, v: Any) -> Any:
+        return ops.leaky_square(x @ w + b) @ v
+
     return Row(
-        f"attention, causal, {heads} heads of {width}, {rows} rows", program, shapes, peer, 1.2
+        f"fused Mlp, gradient of x, {width}×{hidden}",
+        program,
+        shapes,
+        peer,
+        byhand.mlp_row,
+        50,
+        fixed=("w", "b", "v"),
+        operations=8.0 * width * hidden,
+        alone=element_scheme.step,
     )
 
 
@@ -188,4 +242,5 @@ def rows() -> list[Row]:
         *row_ops(1024),
         *row_ops(4096),
         attention(2048, 8, 64),
+        fused_mlp(512, 2048),
     ]
