@@ -22,13 +22,14 @@ EPSILON = 1e-5
 
 
 def softmax(x: Array) -> Array:
-    raised = np.exp(x - x.max(axis=-1, keepdims=True))
+    raised: Array = np.exp(x - x.max(axis=-1, keepdims=True))
     raised /= raised.sum(axis=-1, keepdims=True)
     return raised
 
 
 def softmax_back(y: Array, dy: Array) -> Array:
-    return y * (dy - (dy * y).sum(axis=-1, keepdims=True))
+    dx: Array = y * (dy - (dy * y).sum(axis=-1, keepdims=True))
+    return dx
 
 
 def cross_entropy(z: Array, t: Array) -> tuple[Array, Array]:
@@ -95,7 +96,8 @@ def causal_back(q: Array, k: Array, v: Array, p: Array, dy: Array) -> tuple[Arra
 
 
 def _by_group(x: Array, groups: int) -> Array:
-    return x.reshape(len(x), groups, -1, x.shape[2]).sum(axis=2)
+    total: Array = x.reshape(len(x), groups, -1, x.shape[2]).sum(axis=2)
+    return total
 
 
 # ---- rows ----------------------------------------------------------------------------------------

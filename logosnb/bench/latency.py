@@ -64,7 +64,8 @@ def figures(code: str, **environment: str) -> dict[str, Any]:
 
 
 def median(code: str, figure: str, **environment: str) -> float:
-    return statistics.median(figures(code, **environment)[figure] for _ in range(RUNS))
+    found: float = statistics.median(figures(code, **environment)[figure] for _ in range(RUNS))
+    return found
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ def torch_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
 def torch_compiled_step(row: Row, values: Mapping[str, Array], cotangent: Array) -> Step:
     import torch
 
-    torch._dynamo.reset()  # type: ignore[no-untyped-call]  # another row is another function
+    torch._dynamo.reset()  # another row is another function
     return _torch_step(row, values, cotangent, torch.compile)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numba.extending import get_cython_function_address
 
 if TYPE_CHECKING:
+    from logosnb.kernels.functions import fast_add
     from logosnb.kernels.native import gemm32, reals32
 
 SHARED = 250_000  # multiplications from which BLAS may take threads of its own
@@ -52,6 +53,31 @@ def product(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: 
             words[3], turn_b, turn_a, columns, rows, inner, np.float32(1.0), right, wide_b, left,
             wide_a, np.float32(0.0), y, wide_y,
         )  # fmt: skip
+    return 0
+
+
+def vector_product(bases: Any, scalars: Any, words: Any, first: int, last: int, piece: int) -> int:
+    """Items first … last of a row times a matrix: BLAS's product reads a matrix for one row no faster
+    than for sixteen.
+
+    words: slots of y, of the row and of the matrix; whether the matrix is transposed; items of the
+    row; width of the matrix in memory.
+    """
+    y, x, w = reals32(bases[words[0]]), reals32(bases[words[1]]), reals32(bases[words[2]])
+    inner, wide = words[4], words[5]
+    if words[3] != 0:
+        for j in range(first - 1, last):
+            total = np.float32(0.0)
+            for i in range(inner):
+                total = fast_add(total, x[i] * w[j * wide + i])
+            y[j] = total
+        return 0
+    for j in range(first - 1, last):
+        y[j] = np.float32(0.0)
+    for i in range(inner):
+        factor, row = x[i], i * wide
+        for j in range(first - 1, last):
+            y[j] += factor * w[row + j]
     return 0
 
 

@@ -40,7 +40,8 @@ from logosnb.kernels.functions import (
     remainder, rest, tanh32, tanh64,
 )
 from logosnb.kernels.native import (
-    asked, bits_of, call, fetch_add, gemm32, gemm64, give_way, ints, pause, real_of, reals32, reals64, set_bases,
+    asked, bits_of, call, fetch_add, gemm32, gemm64, give_way, ints, pause, real_of, reals32, reals64,
+    set_bases,
 )
 
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from logosnb.kernels.attention import Attend, attend
+from logosnb.kernels.compose import composed
 from logosnb.kernels.expand import RESULT, Expansion, expansion, own_name
 from logosnb.kernels.nest import NotCompiled, may_be_read_first
 from logosnb.kernels.recognise import recognised
@@ -34,8 +35,11 @@ class Gathered:
 
 
 def of_stage(stage: Stage, shop: Workshop) -> Gathered:
-    if stage.shape is None or any(name not in shop.program.shapes for _, name in stage.tensors):
+    if stage.shape is None or any(name not in shop.shapes for _, name in stage.tensors):
         raise NotCompiled(stage, "its shapes are known only at run time")
+    parts = composed(stage, shop)
+    if parts:
+        return _of_parts(parts, stage, shop)
     found = Gathered()
     if stage.definition.writes is None:
         found.made.append(stage.out)
@@ -48,6 +52,16 @@ def of_stage(stage: Stage, shop: Workshop) -> Gathered:
         return found
     _expanded(converted, found, shop)
     return found
+
+
+def _of_parts(parts: list[Stage], whole: Stage, shop: Workshop) -> Gathered:
+    """What the parts of an op gather; only its result is a tensor of Main."""
+    gathered = [of_stage(part, shop) for part in parts]
+    return Gathered(
+        [task for found in gathered for task in found.tasks],
+        list(dict.fromkeys(name for found in gathered for name in found.made)),
+        [whole.out],
+    )
 
 
 def _with_known_rows(stage: Stage, shop: Workshop) -> Stage:

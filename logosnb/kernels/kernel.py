@@ -111,6 +111,35 @@ def of_loops(task: Loops, shop: Workshop) -> Kernel:
 
 
 def of_product(task: Product, shop: Workshop) -> Kernel:
+    if task.heads == 1 and task.rows == 1:
+        return _of_vector(task, task.a, task.b, task.turned_b, task.columns, shop)
+    if task.heads == 1 and task.columns == 1:
+        return _of_vector(task, task.b, task.a, not task.turned_a, task.rows, shop)
+    return _of_matrices(task, shop)
+
+
+def _of_vector(
+    task: Product, vector: str, matrix: str, turned: bool, items: int, shop: Workshop
+) -> Kernel:
+    text = blas.of_dtype(source_of(blas.vector_product), shop.dtype)
+    tensors = (task.y, vector, matrix)
+    return Kernel(
+        task.serves,
+        task.lines,
+        text,
+        text,
+        tensors,
+        task.writes,
+        (1, items),
+        float(task.multiplications),
+        _bytes(tensors, shop),
+        literals=(int(turned), task.inner, shop.shapes[matrix].columns),
+        least=LEAST_ROWS,
+        task=task,
+    )
+
+
+def _of_matrices(task: Product, shop: Workshop) -> Kernel:
     text = blas.of_dtype(source_of(blas.product), shop.dtype)
     shapes: Mapping[str, Any] = shop.shapes
     wide_a, wide_b, wide_y = (shapes[name].columns for name in (task.a, task.b, task.y))

@@ -159,6 +159,7 @@ class Op:
     sizes: Callable[[Operands], Mapping[str, Any]] = lambda operands: {}
     broadcasts: tuple[str, ...] = ()
     writes: str | None = None
+    composition: str = ""  # the same as statements of other ops, for kernels: products go to BLAS
     integers: tuple[str, ...] = ()  # tensor holes that must be Int tensors (x of `requantized`, …)
 
     @property

@@ -182,6 +182,14 @@ MLP = Op(
                     Let from_v be (j - 1) * {y.columns} + out.
                     Set item at of {y} to (item at of {y}) + hidden * hidden * (item from_v of {v}).
     """,
+    composition="""
+        Let before be {x} matmul {w}.
+        Let hidden be before plus {b}.
+        Let active be leaky square of hidden.
+        [c| Let product be active matmul {v}.
+        Let {y} be product plus {c}.]
+        [!c| Let {y} be active matmul {v}.]
+    """,
     adjoint={
         "x w b v": """
             Let before be {x} matmul {w}.
