@@ -187,14 +187,85 @@ def tanh32(x: Float) -> Float:
     return (ONE_F if x > ZERO_F else -ONE_F) if abs(x) > NINE_F else inside
 
 
-@njit(error_model="numpy")
+# log: x = 2ᵉ m, m in [√½, √2); f = m − 1, s = f / (2 + f); log m = f − f²/2 + s (f²/2 + R(s²)), R a
+# polynomial (fdlibm, e_log.c; for f32 that of FreeBSD, e_logf.c).
+LOWEST, LOWEST_F = float(np.sqrt(0.5)), F(np.sqrt(0.5))
+
+
+def _split_of(part: str) -> Any:
+    @intrinsic
+    def split(typing_context: Any, value: Any) -> Any:
+        """e, or m, of a positive normal number."""
+        wide = value == float64
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            whole = ir.IntType(64 if wide else 32)
+            shift = whole(52 if wide else 23)
+            lowest = np.float64(LOWEST).view(np.int64) if wide else LOWEST_F.view(np.int32)
+            one = whole((1023 << 52) if wide else (127 << 23))
+            bits = builder.bitcast(arguments[0], whole)
+            above = builder.add(builder.sub(bits, whole(int(lowest))), one)
+            biased = builder.lshr(above, shift)  # e + 1023, so that no sign is shifted
+            if part == "power":
+                # To a number by way of 2⁵² + it: AVX2 converts no 64-bit whole numbers.
+                base = 2.0**52 if wide else 2.0**23
+                kind = np.float64(base) if wide else np.float32(base)
+                pattern = whole(int(kind.view(np.int64 if wide else np.int32)))
+                raised = builder.bitcast(builder.or_(biased, pattern), arguments[0].type)
+                return builder.fsub(raised, arguments[0].type(base + (1023 if wide else 127)))
+            scaled = builder.sub(builder.shl(biased, shift), one)
+            return builder.bitcast(builder.sub(bits, scaled), arguments[0].type)
+
+        return value(value), generate
+
+    return split
+
+
+_power, _fraction = _split_of("power"), _split_of("fraction")
+TINY, RAISED = 2.0**-1022, 2.0**54
+L1, L2, L3, L4, L5, L6, L7 = (
+    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+    2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)  # fmt: skip
+
+
+@njit(forceinline=True, error_model="numpy")
 def log64(x: float) -> float:
-    return math.log(x) if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
+    small = x < TINY
+    held = x * RAISED if small else x
+    power = _power(held) - (54.0 if small else 0.0)
+    f = _fraction(held) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    r = z * (L1 + w * (L3 + w * (L5 + w * L7))) + w * (L2 + w * (L4 + w * L6))
+    half = 0.5 * f * f
+    found = power * LN2_HIGH - ((half - (s * (half + r) + power * LN2_LOW)) - f)
+    found = found if x < math.inf else x  # infinity and NaN are their own logarithms
+    return found if x > 0.0 else (-math.inf if x == 0.0 else math.nan)
 
 
-@njit(error_model="numpy")
+TINY_F, RAISED_F, LIFT_F, TWO_F = F(2.0**-126), F(2.0**25), F(25.0), F(2.0)
+L1_F, L2_F, L3_F, L4_F = F(0.66666662693), F(0.40000972152), F(0.28498786688), F(0.24279078841)
+LOG_HIGH_F, LOG_LOW_F = F(6.9313812256e-01), F(9.0580006145e-06)
+INF_F, NAN_F = F(math.inf), F(math.nan)
+
+
+@njit(forceinline=True, error_model="numpy")
 def log32(x: Float) -> Float:
-    return np.float32(log64(np.float64(x)))
+    small = x < TINY_F
+    held = x * RAISED_F if small else x
+    power = _power(held) - (LIFT_F if small else ZERO_F)
+    f = _fraction(held) - ONE_F
+    s = f / (TWO_F + f)
+    z = s * s
+    w = z * z
+    r = z * (L1_F + w * L3_F) + w * (L2_F + w * L4_F)
+    half = HALF_F * f * f
+    found = power * LOG_HIGH_F - ((half - (s * (half + r) + power * LOG_LOW_F)) - f)
+    found = found if x < INF_F else x
+    return found if x > ZERO_F else (-INF_F if x == ZERO_F else NAN_F)
 
 
 # ---- what generated kernels call besides -----------------------------------------------------------
