@@ -19,6 +19,7 @@ from logosnb.gradient.backward import Backward
 from logosnb.inputs import Array
 from logosnb.language.errors import LogosError
 from logosnb.language.words import closest
+from logosnb.notebook.diagnosis import Panel, panel
 from logosnb.notebook.views.page import Page
 from logosnb.running import Gradients, Result
 from logosnb.stages.program import Program
@@ -74,6 +75,10 @@ class Session:
     def shown(self) -> list[str]:
         """The lines that Show printed."""
         return self.result.shown
+
+    def diagnose(self) -> Panel:
+        """What is wrong with this run, and what to try: NaN, vanishing norms, dead units, zeros."""
+        return panel(self)
 
     def _asked(self) -> Gradients:
         if self.gradients is None:
