@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from logosnb.checking import Report
@@ -20,6 +21,7 @@ from logosnb.inputs import Array
 from logosnb.language.errors import LogosError
 from logosnb.language.words import closest
 from logosnb.notebook.diagnosis import Panel, panel
+from logosnb.notebook.export.formats import exported, saved
 from logosnb.notebook.views.page import Page
 from logosnb.running import Gradients, Result
 from logosnb.stages.program import Program
@@ -79,6 +81,18 @@ class Session:
     def diagnose(self) -> Panel:
         """What is wrong with this run, and what to try: NaN, vanishing norms, dead units, zeros."""
         return panel(self)
+
+    def export(self, form: str) -> str | bytes:
+        """This session as "dot", "svg", "png" (bytes), "html", "logos", "numpy", "torch" or "jax".
+
+        html: a page that needs nothing to open. logos and numpy: forward and derived backward; the
+        NumPy file runs alone. torch and jax: the forward, differentiated by that library.
+        """
+        return exported(self, form)
+
+    def save(self, path: str | Path, form: str | None = None) -> Path:
+        """Write an export to a file; without `form` its ending tells (.py is NumPy). Gives the path."""
+        return saved(self, path, form)
 
     def _asked(self) -> Gradients:
         if self.gradients is None:
