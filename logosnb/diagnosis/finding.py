@@ -76,6 +76,13 @@ class Observed:
         value = self.values.get(name)
         return value if isinstance(value, np.ndarray) else None
 
+    def called(self, name: str) -> str:
+        """A tensor as a person knows it: the text has no name for an operand in parentheses."""
+        for stage in self.program.stages:
+            if stage.fresh and stage.out == name:
+                return f"the {stage.op} inside line {stage.line}"
+        return name
+
     def cotangent(self, name: str) -> Array | None:
         """The gradient that reached a tensor of the forward; None where none did."""
         if self.backward is None or name not in self.backward.cotangents:

@@ -81,14 +81,14 @@ def _stage(observed: Observed) -> Finding | None:
 
 
 def _made(observed: Observed, stage: Stage, bad: Array) -> Finding:
-    index = _first(bad)
+    index, name = _first(bad), observed.called(stage.out)
     value = observed.values[stage.out][index]
     operands = "; ".join(_operand(observed, name, index, bad.shape) for _, name in stage.tensors)
     seen = (
-        f"{stage.op} makes the first one of the forward pass: {stage.out} is {_number(value)} at "
+        f"{stage.op} makes the first one of the forward pass: {name} is {_number(value)} at "
         f"{element_name(index)} ({_count(bad)}), from {operands}."
     )
-    return Finding(KIND, stage.out, stage.line, seen, ADVICE.get(stage.op, OTHERWISE))
+    return Finding(KIND, name, stage.line, seen, ADVICE.get(stage.op, OTHERWISE))
 
 
 def _count(bad: Array) -> str:
@@ -99,6 +99,7 @@ def _count(bad: Array) -> str:
 def _operand(observed: Observed, name: str, index: tuple[int, int], shape: tuple[int, ...]) -> str:
     """The operand's element, or the row or column that went into an element of the result."""
     array = observed.tensor(name)
+    name = observed.called(name)
     if array is None:
         return name
     if array.shape == shape:

@@ -18,12 +18,13 @@ from logosnb.diagnosis.finding import Finding, Observed, root_mean_square
 
 FACTOR = 1e4
 FEWEST = 4  # tensors on a path; over fewer a factor says little
-SATURATING = ("Sigmoid", "Tanh", "Softcap", "Softmax")
+SATURATING = ("Sigmoid", "Tanh", "Softcap")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A tensor on the path: the size of its cotangent, and the stage that reads it on the way back."""
+    """A tensor on the path: its name as a person knows it, the size of its cotangent, and the stage that
+    reads it."""
 
     tensor: str
     size: float
@@ -59,7 +60,9 @@ def path(observed: Observed) -> list[Point]:
     while name is not None and len(found) <= len(makers):
         size = _size(observed, name)
         if size is not None and observed.program.shapes[name] != (1, 1):
-            found.append(Point(name, size, via.line if via else 0, via.op if via else ""))
+            found.append(
+                Point(observed.called(name), size, via.line if via else 0, via.op if via else "")
+            )
         via = makers.get(name)
         name = before.get(name)
     return found
@@ -83,14 +86,19 @@ def _finding(kind: str, points: list[Point]) -> Finding:
         f"square {word} from {first.size:.3g} to {last.size:.3g}; most at line {worst[1].line}, "
         f"{worst[1].op}, by ×{share:.3g}."
     )
-    return Finding(kind, last.tensor, worst[1].line, seen, _advice(falls, points))
+    return Finding(kind, last.tensor, worst[1].line, seen, _advice(falls, points, worst[1].op))
 
 
-def _advice(falls: bool, points: list[Point]) -> str:
+def _advice(falls: bool, points: list[Point], worst_op: str) -> str:
     if not falls:
         return (
             "begin with smaller weights (about 1/√rows of each), normalise between the layers "
             "(`rmsnorm of`), or lower the step."
+        )
+    if worst_op == "Softmax":
+        return (
+            "a softmax that is sure passes almost nothing: scale its logits down; near the least loss "
+            "it is as it should be."
         )
     saturating = sorted({point.op for point in points if point.op in SATURATING})
     if saturating:

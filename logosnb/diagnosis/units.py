@@ -35,7 +35,7 @@ def silent_units(observed: Observed) -> Iterator[Finding]:
         if stage.op == "Relu":
             yield from _dead(observed, stage, y)
         elif stage.op in SLOPES:
-            yield from _saturated(stage, y)
+            yield from _saturated(observed, stage, y)
 
 
 def _tells(silent: Array, rows: int) -> bool:
@@ -56,10 +56,10 @@ def _dead(observed: Observed, stage: Stage, y: Array) -> Iterator[Finding]:
         "a smaller step, biases that begin at or above 0, `leaky square of` or `gelu of` in place of "
         "relu, or inputs that are centred."
     )
-    yield Finding("dead units", stage.out, stage.line, seen, advice)
+    yield Finding("dead units", observed.called(stage.out), stage.line, seen, advice)
 
 
-def _saturated(stage: Stage, y: Array) -> Iterator[Finding]:
+def _saturated(observed: Observed, stage: Stage, y: Array) -> Iterator[Finding]:
     silent: Array = np.all(SLOPES[stage.op](y, stage) < FLAT, axis=0)
     if not _tells(silent, len(y)):
         return
@@ -68,7 +68,7 @@ def _saturated(stage: Stage, y: Array) -> Iterator[Finding]:
         f"of {len(y)} rows: the slope is below {FLAT:.0%} of the steepest."
     )
     advice = "smaller weights before it, normalised inputs (`rmsnorm of`), or a larger cap for a softcap."
-    yield Finding("saturated units", stage.out, stage.line, seen, advice)
+    yield Finding("saturated units", observed.called(stage.out), stage.line, seen, advice)
 
 
 def _units(silent: Array) -> str:
@@ -96,7 +96,7 @@ def masked_rows(observed: Observed) -> Iterator[Finding]:
             f"{verb(count, 'is', 'are')} masked whole (row {listed}): nothing to choose from, and zeros."
         )
         advice = "let each row see at least itself, or leave such rows out of the loss."
-        yield Finding("masked row", stage.out, stage.line, seen, advice)
+        yield Finding("masked row", observed.called(stage.out), stage.line, seen, advice)
 
 
 def _masked(observed: Observed, stage: Stage) -> Array | None:
@@ -122,7 +122,7 @@ def ties(observed: Observed) -> Iterator[Finding]:
         scores, count = chosen
         rows = _tied(scores, count)
         if rows.any():
-            yield _tie(stage, rows, count)
+            yield _tie(observed, stage, rows, count)
 
 
 def _choice(observed: Observed, stage: Stage) -> tuple[Array, int] | None:
@@ -148,7 +148,7 @@ def _tied(scores: Array, count: int) -> Array:
     return same
 
 
-def _tie(stage: Stage, rows: Array, count: int) -> Finding:
+def _tie(observed: Observed, stage: Stage, rows: Array, count: int) -> Finding:
     number = int(np.flatnonzero(rows)[0]) + 1
     what = "the largest element" if count == 1 else f"the {count} largest scores"
     tied = int(rows.sum())
@@ -159,4 +159,4 @@ def _tie(stage: Stage, rows: Array, count: int) -> Finding:
     advice = (
         "do not lean on which one is chosen: a rounding error, or another backend, may turn it."
     )
-    return Finding("tie", stage.out, stage.line, seen, advice)
+    return Finding("tie", observed.called(stage.out), stage.line, seen, advice)

@@ -14,6 +14,7 @@ import numpy as np
 
 from logosnb.diagnosis.finding import Array, Finding, Observed
 from logosnb.running import run
+from logosnb.stages.stage import Stage
 
 
 def zero_gradients(observed: Observed) -> Iterator[Finding]:
@@ -71,19 +72,28 @@ def _line_of(observed: Observed, tensor: str) -> int:
 
 
 def _exactly_zero(observed: Observed, tensor: str, line: int) -> Finding:
-    """The stage at which the gradient died: its result had one, the operand on the way has none."""
-    for stage in reversed(observed.program.stages):
-        arrived, read = observed.cotangent(stage.out), [name for _, name in stage.tensors]
-        gone = [name for name in read if _is_zero(observed.cotangent(name))]
-        if arrived is not None and arrived.any() and gone:
-            seen = (
-                f"every element is exactly 0: a gradient arrives at {stage.out} (line {stage.line}) "
-                f"and {stage.op} passes none of it on to {gone[0]}."
-            )
-            advice = (
-                f"look at the values that go into line {stage.line}; see also the other findings."
-            )
-            return Finding("zero gradient: exactly zero", tensor, line, seen, advice)
+    """The stage at which the gradient died: one arrives at its result, and none goes on to the tensor."""
+    silent = {tensor}
+    kind = "zero gradient: exactly zero"
+    for stage in observed.program.stages:
+        reached = [name for _, name in stage.tensors if name in silent]
+        arrived = observed.cotangent(stage.out)
+        if reached and arrived is not None and arrived.any():
+            advice = f"look at the values that go into line {stage.line}; see the other findings."
+            return Finding(kind, tensor, line, _death(observed, stage, reached[0]), advice)
+        if reached:
+            silent.add(stage.out)
     seen = f"every element is exactly 0: the cotangent of {observed.output} is zero already."
-    advice = "give a cotangent that is not zero."
-    return Finding("zero gradient: exactly zero", tensor, line, seen, advice)
+    return Finding(kind, tensor, line, seen, "give a cotangent that is not zero.")
+
+
+def _death(observed: Observed, stage: Stage, operand: str) -> str:
+    """What is said of the stage that passes nothing on to an operand."""
+    others = [name for _, name in stage.tensors if name != operand]
+    zero = [observed.called(name) for name in others if _is_zero(observed.tensor(name))]
+    since = f", since {zero[0]} is all 0" if zero else ""
+    return (
+        f"every element is exactly 0: a gradient arrives at {observed.called(stage.out)} "
+        f"(line {stage.line}), and {stage.op} passes none of it on to "
+        f"{observed.called(operand)}{since}."
+    )

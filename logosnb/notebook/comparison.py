@@ -71,10 +71,10 @@ class Comparison:
             return f"{left} and {right} nowhere differ by more than {self.tolerance:g}"
         line = f", line {self.first.line}" if self.first.line else ""
         what = f"the {self.first.what} of {self.first.tensor}{line}"
-        return (
-            f"{left} and {right} first differ by more than {self.tolerance:g} in {what}: "
-            f"by {self.first.amount:.2g} of its largest element"
-        )
+        head = f"{left} and {right} first differ by more than {self.tolerance:g} in {what}"
+        if np.isinf(self.first.amount):
+            return f"{head}: {self.first.left:g} there, and {self.first.right:g}"
+        return f"{head}: by {self.first.amount:.2g} of its largest element"
 
     def __str__(self) -> str:
         parts = [self.sentence(), aligned([HEADER, *(d.cells() for d in self.differences)])]

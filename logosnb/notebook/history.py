@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from logosnb.notebook.views.colours import BORDER, FAINT, HUES, TEXT
-from logosnb.notebook.views.table import aligned, cells_html, number_text
+from logosnb.notebook.views.table import aligned, cells_html, number_text, statistics
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from logosnb.notebook.figures import Curves
 
 Array = np.ndarray[Any, Any]
 HEADER = ("tensor", "gradient norm", "at first", "update / weight")
@@ -43,9 +43,9 @@ class History:
         """One step: its loss, and the gradient, the weights before and the update of each tensor."""
         self.losses.append(float(loss))
         for name, gradient in grads.items():
-            self.norms.setdefault(name, []).append(float(np.linalg.norm(gradient)))
-            size = float(np.linalg.norm(weights[name]))
-            ratio = float(np.linalg.norm(updates[name])) / size if size else float("nan")
+            self.norms.setdefault(name, []).append(_norm(gradient))
+            size = _norm(weights[name])
+            ratio = _norm(updates[name]) / size if size else float("nan")
             self.ratios.setdefault(name, []).append(ratio)
 
     def __len__(self) -> int:
@@ -84,28 +84,17 @@ class History:
         head = f'<div style="padding:2px 0">{escape(self.sentence())}</div>'
         return f'<div style="{TEXT}">{head}<div style="{beside}">{curves}{table}</div></div>'
 
-    # ---- matplotlib ---------------------------------------------------------------------------
+    def figure(self) -> Curves:
+        """Loss, gradient norms and update-to-weight ratios as a matplotlib Figure."""
+        from logosnb.notebook.figures import curves
 
-    def figure(self) -> Figure:
-        """Loss, gradient norms and update-to-weight ratios over steps, to keep: `.savefig(…)`.
+        return curves(self.losses, self.norms, self.ratios)
 
-        A Figure of its own, not pyplot's, so that none is left open.
-        """
-        from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(12, 3.4), layout="constrained")
-        loss, norms, ratios = figure.subplots(1, 3)
-        loss.plot(self.losses)
-        loss.set(title="loss", xlabel="step")
-        for axes, title, lines in (
-            (norms, "gradient norm", self.norms),
-            (ratios, "update / weight", self.ratios),
-        ):
-            for name, values in lines.items():
-                axes.plot(values, label=name)
-            axes.set(title=title, xlabel="step", yscale="log")
-            axes.legend(fontsize="small")
-        return figure
+def _norm(array: Array) -> float:
+    """Euclidean, without overflow; NaN where an element is NaN or infinite."""
+    found = statistics(np.asarray(array))
+    return float("nan") if found.nans + found.infinities else found.norm or 0.0
 
 
 def _plot(title: str, lines: Mapping[str, Sequence[float]], log: bool) -> str:

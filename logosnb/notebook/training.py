@@ -20,6 +20,7 @@ from logosnb.notebook.watching import Watch
 from logosnb.running import run
 
 if TYPE_CHECKING:
+    from logosnb.notebook.figures import Curves
     from logosnb.notebook.session import Session
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ class Training:
     history: History
     ended: str
 
-    def figure(self) -> Any:
+    def figure(self) -> Curves:
         """Loss, norms and ratios as a matplotlib Figure."""
         return self.history.figure()
 
