@@ -41,7 +41,7 @@ def test_the_sliders_as_a_model() -> None:
     assert len(explore(made, {"w": (-3, 3)}, "cpu").knobs) == 6
     (chosen,) = explore(made, {"w": {(2, 1): (-3, 3)}}, "cpu").knobs
     assert chosen == Knob("w", (2, 1), -3.0, 3.0, float(made["w"][1, 0]))
-    assert chosen.label == "w[2, 1]"
+    assert (chosen.label, chosen.step) == ("w[2, 1]", 0.01)
     (scale,) = explore(made, {"x": {"scale": (0, 2)}}, "cpu").knobs
     assert (scale.element, scale.start) == (None, 1.0)
 

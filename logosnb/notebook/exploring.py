@@ -43,6 +43,11 @@ class Knob:
     start: float
 
     @property
+    def step(self) -> float:
+        """A power of ten, so that round numbers can be reached: 100 to 1000 steps in all."""
+        return float(10.0 ** np.floor(np.log10((self.high - self.low) / 100)))
+
+    @property
     def label(self) -> str:
         if self.element is None:
             return f"{self.tensor} ×"
@@ -80,7 +85,7 @@ class Explorer:
                 value=knob.start,
                 min=knob.low,
                 max=knob.high,
-                step=(knob.high - knob.low) / 200,
+                step=knob.step,
                 description=knob.label,
                 layout=Layout(width="24em"),
             )

@@ -16,17 +16,18 @@ from typing import Any
 import numpy as np
 
 from logosnb.notebook.history import History
+from logosnb.notebook.listening import Listening
 
 Array = np.ndarray[Any, Any]
 
 PAUSE = 0.25  # seconds between two pictures
+HEARING = 0.05  # seconds between two looks for a press of the button
 
 
 class Watch:
     """A context: what is recorded in it is shown, and `stopped` is true once the button was pressed.
 
-    The button works while a cell runs where the front end's messages reach a busy kernel (ipykernel 7 with
-    JupyterLab 4.4 or newer); interrupting the kernel works everywhere. shown: False only records.
+    shown: False only records. Interrupting the kernel ends the loop too.
     """
 
     def __init__(self, steps: int, shown: bool = True) -> None:
@@ -35,18 +36,22 @@ class Watch:
         self.stopped = False
         self.ended = ""
         self._last = 0.0
+        self._heard = 0.0
+        self._listening = Listening()
         self._controls: Any = None
         self._curves: Any = None
 
     def __enter__(self) -> Watch:
         if self.shown:
             self._open()
+            self._listening.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         if not self.ended:
             self.ended = f"{len(self.history)} of {self.steps} steps done"
         if self.shown:
+            self._listening.__exit__()
             self._close()
 
     def record(
@@ -58,8 +63,15 @@ class Watch:
     ) -> None:
         """One step, as `History.record`; shown now and then, so that watching costs little."""
         self.history.record(loss, grads, weights, updates)
-        now = monotonic()
-        if self.shown and now - self._last >= PAUSE:
+        if self.shown:
+            self._look(monotonic())
+
+    def _look(self, now: float) -> None:
+        """Hear the button, and show how things stand, each when its time has come."""
+        if now - self._heard >= HEARING:
+            self._heard = now
+            self._listening.poll()
+        if now - self._last >= PAUSE:
             self._last = now
             self.bar.value = len(self.history)
             self._show()
