@@ -1,4 +1,4 @@
-# make tour   runs the first notebook and writes it, executed, with an HTML page beside it
+# make tour   runs the notebooks and writes them, executed, with HTML pages beside them
 # make test   runs everything: ruff, mypy, import-linter, pytest
 # make lab    opens the notebooks in JupyterLab
 # make bench  times the kernels beside PyTorch and JAX, which it installs
@@ -25,9 +25,9 @@ $(VENV)/.test: pyproject.toml
 
 tour: $(VENV)/.tour
 	mkdir -p $(TOUR)
-	$(BIN)/jupyter nbconvert --execute --to notebook --output-dir $(TOUR) notebooks/01-first-gradient.ipynb
-	$(BIN)/jupyter nbconvert --to html --output-dir $(TOUR) $(TOUR)/01-first-gradient.ipynb
-	@echo "The executed notebook is $(TOUR)/01-first-gradient.ipynb, the page $(TOUR)/01-first-gradient.html"
+	$(BIN)/jupyter nbconvert --execute --to notebook --output-dir $(TOUR) notebooks/*.ipynb
+	$(BIN)/jupyter nbconvert --to html --output-dir $(TOUR) $(TOUR)/*.ipynb
+	@echo "The executed notebooks and their pages are in $(TOUR), $(TOUR)/01-first-gradient.html first"
 
 test: $(VENV)/.test
 	$(BIN)/ruff check logosnb tests

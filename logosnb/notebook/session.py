@@ -9,17 +9,25 @@ of order never add up and never mix the values of one program with the gradients
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from logosnb.checking import Report
-from logosnb.gradient.backward import Backward
+from logosnb.gradient.backward import Backward, tensor_names
 from logosnb.inputs import Array
 from logosnb.language.errors import LogosError
 from logosnb.language.words import closest
+from logosnb.notebook.again import again
+from logosnb.notebook.comparison import Comparison, compared
+from logosnb.notebook.diagnosis import Panel, panel
+from logosnb.notebook.exploring import Explorer, explore
+from logosnb.notebook.export.formats import exported, saved
+from logosnb.notebook.training import Plan, Training, Update, descent, trained
 from logosnb.notebook.views.page import Page
+from logosnb.notebook.watching import Watch
 from logosnb.running import Gradients, Result
 from logosnb.stages.program import Program
 
@@ -74,6 +82,90 @@ class Session:
     def shown(self) -> list[str]:
         """The lines that Show printed."""
         return self.result.shown
+
+    def diagnose(self) -> Panel:
+        """What is wrong with this run, and what to try: NaN, vanishing norms, dead units, zeros."""
+        return panel(self)
+
+    def compare(
+        self,
+        other: Session | None = None,
+        *,
+        backend: str = "interpreter",
+        dtype: str | None = None,
+        tolerance: float | None = None,
+    ) -> Comparison:
+        """Where this run first differs from another by more than a tolerance.
+
+        other: a session, of the program before a change; without it this program runs again, on
+        another backend or dtype. tolerance: of a tensor's largest element; 1e-4 where a run is in f32,
+        else 1e-10.
+        """
+        if other is not None:
+            names = (self.name or "this run", other.name or "the other")
+            return compared(self, other.result, names, tolerance, other)
+        result = self.again(backend=backend, dtype=dtype).result
+        names = ("this run", " ".join(filter(None, (backend, dtype))))
+        return compared(self, result, names, tolerance, None)
+
+    def again(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        *,
+        backend: str = "interpreter",
+        dtype: str | None = None,
+    ) -> Session:
+        """This program, forward and backward, run with some inputs replaced; a new Session."""
+        return again(self, inputs or {}, backend, dtype)
+
+    def train(
+        self,
+        tensors: Iterable[str] | str | None = None,
+        *,
+        steps: int = 100,
+        rate: float = 0.1,
+        momentum: float = 0.0,
+        update: Update | None = None,
+        batches: Iterable[Mapping[str, Any]] | None = None,
+        backend: str = "cpu",
+        dtype: str | None = None,
+        watch: bool = True,
+    ) -> Training:
+        """Gradient descent on the loss of this session, watched: curves, a progress bar, a stop button.
+
+        tensors: which inputs are trained; all that have a gradient if left out. update: (tensor,
+        weights, gradient) to what is added, in place of rate and momentum. batches: for each step the
+        inputs that it replaces. The session stays as it is; `.weights` of the result has the new ones.
+        """
+        names = tuple(self.grads) if tensors is None else tensor_names(tensors)
+        rule = update or descent(rate, momentum)
+        return trained(self, Plan(names, steps, rule, batches, backend, dtype), watch)
+
+    def watch(self, steps: int) -> Watch:
+        """For a loop of one's own: `with net.watch(100) as watch:`, then after each step
+        `watch.record(loss, grads, weights, updates)`, and leave the loop when `watch.stopped`."""
+        return Watch(steps)
+
+    def explore(self, *, backend: str = "cpu", **ranges: Any) -> Explorer:
+        """Sliders that move inputs; value and gradient follow.
+
+        ranges: for a tensor `x=(-3, 3)`, a slider for each element, or for a large tensor one that
+        scales it; `x={(1, 2): (-3, 3)}` for chosen elements, row and column from one, and
+        `x={"scale": (0, 2)}`.
+        """
+        return explore(self, ranges, backend)
+
+    def export(self, form: str) -> str | bytes:
+        """This session as "dot", "svg", "png" (bytes), "html", "logos", "numpy", "torch" or "jax".
+
+        html: a page that needs nothing to open. logos and numpy: forward and derived backward; the
+        NumPy file runs alone. torch and jax: the forward, differentiated by that library.
+        """
+        return exported(self, form)
+
+    def save(self, path: str | Path, form: str | None = None) -> Path:
+        """Write an export to a file; without `form` its ending tells (.py is NumPy). Gives the path."""
+        return saved(self, path, form)
 
     def _asked(self) -> Gradients:
         if self.gradients is None:

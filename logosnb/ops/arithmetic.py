@@ -47,6 +47,7 @@ PLUS = Op(
     sizes=steps,
     expansion=loops("+"),
     adjoint={"a": "{dy}", "b": "{dy}"},
+    spelling="{a} + {b}",
     formula="da = dy,  db = dy",
     examples=(
         Example(
@@ -72,6 +73,7 @@ MINUS = Op(
     sizes=steps,
     expansion=loops("-"),
     adjoint={"a": "{dy}", "b": "Let {db} be {dy} scaled by -1."},
+    spelling="{a} - {b}",
     formula="da = dy,  db = −dy",
     examples=(
         Example(
@@ -99,6 +101,7 @@ HADAMARD = Op(
         "a": "Let {da} be {dy} hadamard {b}.",
         "b": "Let {db} be {dy} hadamard {a}.",
     },
+    spelling="{a} * {b}",
     formula="da = dy ⊙ b,  db = dy ⊙ a",
     examples=(
         Example(
@@ -129,6 +132,7 @@ SCALE = Op(
             Set item k of {y} to (item k of {x}) * {factor}.
     """,
     adjoint={"x": "Let {dx} be {dy} scaled by {factor}."},
+    spelling="{x} * {factor}",
     formula="dx = c dy",
     examples=(
         Example(
@@ -155,6 +159,7 @@ COPY = Op(
             Set item k of {y} to item k of {x}.
     """,
     adjoint={"x": "{dy}"},
+    spelling="{x}",
     formula="dx = dy",
     examples=(
         Example("Let y be copy of x.", {"x": [[1, 2]]}, [[1, 2]], [[3, 4]], {"x": [[3, 4]]}),

@@ -78,6 +78,7 @@ SIGMOID = elementwise(
     meaning=sigma,
     value="1.0 / (1.0 + exp(-{x}))",
     slopes={"x": "{y} * (1.0 - {y})"},
+    spelling="sigmoid({x})",
     formula="dx = dy ⊙ y ⊙ (1 − y)",
     examples=(
         Example("Let y be sigmoid of x.", {"x": [[0, 0]]}, [[0.5, 0.5]], [[4, 8]], {"x": [[1, 2]]}),
@@ -93,6 +94,7 @@ SILU = elementwise(
     before="Let s be 1.0 / (1.0 + exp(-{x})).",
     value="{x} * s",
     slopes={"x": "(s + {x} * s * (1.0 - s))"},
+    spelling="{x} * sigmoid({x})",
     formula="dx = dy ⊙ (σ + x σ (1 − σ)),  σ = σ(x)",
     examples=(
         Example("Let y be silu of x.", {"x": [[0, 0]]}, [[0, 0]], [[2, 6]], {"x": [[1, 3]]}),
@@ -119,6 +121,7 @@ GELU = elementwise(
     """,
     value="{x} * s",
     slopes={"x": f"(s + {{x}} * s * (1.0 - s) * {2 * ROOT_2_OVER_PI!r} * (1.0 + 0.134145 * x2))"},
+    spelling=f"{{x}} * sigmoid({2 * ROOT_2_OVER_PI!r} * {{x}} * (1.0 + 0.044715 * {{x}} * {{x}}))",
     formula="dx = dy ⊙ (s + x s (1 − s) 2√(2/π) (1 + 0.134145 x²)),  s = σ(2√(2/π)(x + 0.044715 x³))",
     examples=(
         Example("Let y be gelu of x.", {"x": [[0, 0]]}, [[0, 0]], [[2, 6]], {"x": [[1, 3]]}),
@@ -151,6 +154,7 @@ RELU = elementwise(
                     Set item k of {dx} to item k of {dy}.
         """
     },
+    spelling="relu({x})",
     formula="dx = dy where x > 0, else 0",
     examples=(
         Example(
@@ -169,6 +173,7 @@ SWIGLU = elementwise(
     before="Let s be 1.0 / (1.0 + exp(-{g})).",
     value="{g} * s * {u}",
     slopes={"g": "{u} * (s + {g} * s * (1.0 - s))", "u": "{g} * s"},
+    spelling="{g} * sigmoid({g}) * {u}",
     formula="dg = dy ⊙ u ⊙ (σ + g σ (1 − σ)),  du = dy ⊙ g σ,  σ = σ(g)",
     examples=(
         Example(
@@ -198,6 +203,7 @@ LEAKY_SQUARE = elementwise(
                 Set item k of {dx} to (item k of {dy}) * max(2.0 * value, 0.5 * value).
         """
     },
+    spelling="{xp}.where({x} > 0, {x}, 0.5 * {x}) ** 2",
     formula="dx = dy ⊙ max(2x, x/2)",
     examples=(
         Example(
@@ -218,6 +224,7 @@ SOFTCAP = elementwise(
     meaning=lambda x, cap: cap * np.tanh(x / cap),
     value="{cap} * tanh({x} / {cap})",
     slopes={"x": "(1.0 - ({y} / {cap}) * ({y} / {cap}))"},
+    spelling="{cap} * {xp}.tanh({x} / {cap})",
     formula="dx = dy ⊙ (1 − (y/C)²)",
     examples=(
         Example(
@@ -234,6 +241,7 @@ TANH = elementwise(
     meaning=lambda x: np.tanh(x),
     value="tanh({x})",
     slopes={"x": "(1.0 - {y} * {y})"},
+    spelling="{xp}.tanh({x})",
     formula="dx = dy ⊙ (1 − y²)",
     examples=(
         Example(
@@ -255,6 +263,7 @@ EXP = elementwise(
     value="exp({x})",
     slopes={},
     adjoint={"x": "Let {dx} be {dy} hadamard {y}."},
+    spelling="{xp}.exp({x})",
     formula="dx = dy ⊙ y",
     examples=(
         Example(
@@ -282,6 +291,7 @@ LOG = elementwise(
                 Set item k of {dx} to (item k of {dy}) / (item k of {x}).
         """
     },
+    spelling="{xp}.log({x})",
     formula="dx = dy / x",
     examples=(
         Example(
@@ -310,6 +320,7 @@ SQRT = elementwise(
                     Set item k of {dx} to (item k of {dy}) / (2.0 * (item k of {y})).
         """
     },
+    spelling="root({x})",
     formula="dx = dy / (2y), 0 where x = 0",
     examples=(
         Example(
@@ -330,6 +341,7 @@ SQUARE = elementwise(
     meaning=lambda x: x * x,
     value="{x} * {x}",
     slopes={"x": "2.0 * {x}"},
+    spelling="{x} * {x}",
     formula="dx = 2 dy ⊙ x",
     examples=(
         Example("Let y be square of x.", {"x": [[3, -1]]}, [[9, 1]], [[1, 2]], {"x": [[6, -4]]}),

@@ -84,6 +84,7 @@ CROSS_ENTROPY = Op(
                     Set item k of {dz} to (item 1 of {dy}) * ((item k of p_{z}) - hit) / {z.rows}.
         """
     },
+    spelling="cross_entropy({z}, {targets})",
     formula="dz = dy (softmax z − [column = target]) / rows",
     examples=(
         Example(
@@ -127,6 +128,7 @@ SQUARED_ERROR = Op(
                 [db| Set item k of {db} to -slope.]
         """
     },
+    spelling="(({a} - {b}) ** 2).mean().reshape(1, 1)",
     formula="da = 2 dy (a − b) / n,  db = −da",
     examples=(
         Example(

@@ -92,6 +92,7 @@ SOFTMAX = Op(
                     Set item k of {dx} to (item k of {y}) * ((item k of {dy}) - total).
         """
     },
+    spelling="softmax({x})",
     formula="dx = y ⊙ (dy − Σ dy ⊙ y), the sum over a row",
     examples=(
         Example(
@@ -181,6 +182,7 @@ RMSNORM = Op(
         """,
         "r": "{dx}",
     },
+    spelling="rmsnorm({x}[r| + {r}], {epsilon}, {heads}[w| , w={w}])",
     formula=(
         "u = x + r,  q = 1/√(mean u² + ε),  z = u q,  g = dy ⊙ w,  dx = dr = q (g − z mean(g ⊙ z))\n"
         "dw = Σ rows dy ⊙ z"
@@ -287,6 +289,7 @@ LAYERNORM = Op(
                     Set item column of {db} to (item column of {db}) + (item k of {dy}).
         """,
     },
+    spelling="layernorm({x}, {epsilon}, {heads}[w| , w={w}][b| , b={b}])",
     formula=(
         "z = (x − mean x) q,  q = 1/√(var x + ε),  g = dy ⊙ w,  dx = q (g − mean g − z mean(g ⊙ z))\n"
         "dw = Σ rows dy ⊙ z,  db = Σ rows dy"

@@ -142,7 +142,8 @@ class Op:
     adjoint: see header; operands without an entry are left alone (their tensors are not differentiated).
     broadcasts: operands whose adjoint has the result's shape and is summed back by the transform.
     reads: what the adjoint's texts read is found from their holes. writes: for `Set …` ops the hole
-    that is written.
+    that is written. spelling: the result of Real operands as one Python expression that NumPy, PyTorch
+    and JAX share, `{xp}` the library, for exported files; left out, they write the expansion.
     """
 
     name: str
@@ -160,6 +161,7 @@ class Op:
     broadcasts: tuple[str, ...] = ()
     writes: str | None = None
     composition: str = ""  # the same as statements of other ops, for kernels: products go to BLAS
+    spelling: str = ""
     integers: tuple[str, ...] = ()  # tensor holes that must be Int tensors (x of `requantized`, …)
 
     @property

@@ -38,6 +38,7 @@ MATMUL = Op(
             Let {db} be t_{a} matmul {dy}.
         """,
     },
+    spelling="{a} @ {b}",
     formula="da = dy bᵀ,  db = aᵀ dy",
     examples=(
         Example(
@@ -66,6 +67,7 @@ TRANSPOSE = Op(
                 Set item target of {y} to item ((row - 1) * {x.columns} + column) of {x}.
     """,
     adjoint={"x": "Let {dx} be transpose of {dy}."},
+    spelling="{x}.T",
     formula="dx = dyᵀ",
     examples=(
         Example(

@@ -75,6 +75,7 @@ DECAY = Op(
                     Set item column of {dr} to (item column of {dr}) + slope * p.]
         """
     },
+    spelling="{xp}.exp(-{xp}.exp({r}) * {xp}.logaddexp({a} + {d}, {xp}.zeros_like({a})))",
     formula="p = softplus(a + d),  da = −dy y eʳ σ(a + d),  dd = Σ rows da,  dr = −Σ rows dy y eʳ p",
     examples=(
         Example(

@@ -42,6 +42,7 @@ SUM = Op(
     meaning=lambda x: x.sum(dtype=float).reshape(1, 1),
     expansion=total(),
     adjoint={"x": spread("item 1 of {dy}")},
+    spelling="{x}.sum().reshape(1, 1)",
     formula="dx = dy, the same for every element",
     examples=(Example("Let y be sum of x.", X, [[12]], [[5]], {"x": [[5, 5], [5, 5]]}),),
 )
@@ -55,6 +56,7 @@ MEAN = Op(
     meaning=lambda x: (x.sum(dtype=float) / np.float64(x.size)).reshape(1, 1),
     expansion=total(" / {x.size}"),
     adjoint={"x": spread("(item 1 of {dy}) / {x.size}")},
+    spelling="{x}.mean().reshape(1, 1)",
     formula="dx = dy / n, the same for every element",
     examples=(Example("Let y be mean of x.", X, [[3]], [[8]], {"x": [[2, 2], [2, 2]]}),),
 )
@@ -75,6 +77,7 @@ ROW_SUMS = Op(
             Set item row of {y} to total.
     """,
     adjoint={"x": spread("item row of {dy}")},
+    spelling="{x}.sum(axis=1, keepdims=True)",
     formula="dx = dy of its row",
     examples=(
         Example("Let y be row sums of x.", X, [[3], [9]], [[1], [2]], {"x": [[1, 1], [2, 2]]}),
@@ -96,6 +99,7 @@ COLUMN_SUMS = Op(
                 Set item column of {y} to (item column of {y}) + value.
     """,
     adjoint={"x": spread("item column of {dy}")},
+    spelling="{x}.sum(axis=0, keepdims=True)",
     formula="dx = dy of its column",
     examples=(
         Example("Let y be column sums of x.", X, [[4, 8]], [[1, 2]], {"x": [[1, 2], [1, 2]]}),

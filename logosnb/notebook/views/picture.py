@@ -1,6 +1,6 @@
 """A picture of DOT text, by whichever Graphviz is there.
 
-In: DOT. Out: SVG, or None; HTML that holds it. May not know: what the graph shows.
+In: DOT. Out: SVG or PNG, or None; HTML that holds it. May not know: what the graph shows.
 
 First the system's `dot`, through the package graphviz; then `graphviz-pure`, a command that
 `pip install graphviz-pure` puts beside Python; else none, and the page shows the graph as text.
@@ -23,33 +23,39 @@ MOST_SECONDS = 30
 
 def svg(dot: str) -> str | None:
     """The drawing as SVG, None where no Graphviz is found or none can draw it."""
-    return _by_system(dot) or _by_package(dot)
+    found = drawn(dot, "svg")
+    return None if found is None else found.decode()
 
 
-def _by_system(dot: str) -> str | None:
+def drawn(dot: str, form: str) -> bytes | None:
+    """The drawing as "svg" or "png"; None as in `svg`."""
+    return _by_system(dot, form) or _by_package(dot, form)
+
+
+def _by_system(dot: str, form: str) -> bytes | None:
     if shutil.which("dot") is None:
         return None
     from graphviz import ExecutableNotFound, Source
 
     try:
-        return str(Source(dot).pipe(format="svg", encoding="utf-8", quiet=True))
+        return bytes(Source(dot).pipe(format=form, quiet=True))
     except (ExecutableNotFound, subprocess.CalledProcessError):
         return None
 
 
-def _by_package(dot: str) -> str | None:
+def _by_package(dot: str, form: str) -> bytes | None:
     command = shutil.which("graphviz-pure") or shutil.which(
         "graphviz-pure", path=sysconfig.get_path("scripts")
     )
     if command is None:
         return None
     try:
-        drawn = subprocess.run(
-            [command, "-Tsvg"], input=dot.encode(), capture_output=True, timeout=MOST_SECONDS
+        found = subprocess.run(
+            [command, f"-T{form}"], input=dot.encode(), capture_output=True, timeout=MOST_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return drawn.stdout.decode() if drawn.returncode == 0 and drawn.stdout else None
+    return found.stdout if found.returncode == 0 and found.stdout else None
 
 
 def picture_html(drawing: str, description: str) -> str:
