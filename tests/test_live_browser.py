@@ -160,6 +160,7 @@ def test_value_and_gradient_follow_the_mouse(page: Any) -> None:
     shown = output.locator(".logosnb-explorer")
     expect(shown).to_contain_text("0.6931")  # log 2: both classes equal
     track, handle = output.locator(".noUi-base"), output.locator(".noUi-handle")
+    handle.scroll_into_view_if_needed()  # a mouse outside of the window moves nothing
     begin, box = handle.bounding_box(), track.bounding_box()
     across = begin["y"] + begin["height"] / 2
     page.mouse.move(begin["x"] + begin["width"] / 2, across)

@@ -15,10 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from logosnb.diagnosis.finding import Finding, Observed, root_mean_square
+from logosnb.ops.table import TABLE
 
 FACTOR = 1e4
 FEWEST = 4  # tensors on a path; over fewer a factor says little
-SATURATING = ("Sigmoid", "Tanh", "Softcap")
+
+
+def saturates(op: str) -> bool:
+    return op in TABLE and TABLE[op].steepness is not None
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def _advice(falls: bool, points: list[Point], worst_op: str) -> str:
             "a softmax that is sure passes almost nothing: scale its logits down; near the least loss "
             "it is as it should be."
         )
-    saturating = sorted({point.op for point in points if point.op in SATURATING})
+    saturating = sorted({point.op for point in points if saturates(point.op)})
     if saturating:
         return (
             f"{' and '.join(saturating)} shrinks every gradient: use relu or gelu there, add the "

@@ -8,7 +8,7 @@ A unit is a column: it is dead or saturated where it is so in every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -17,13 +17,6 @@ from logosnb.stages.stage import Stage
 
 FLAT = 0.01  # a slope below this share of the steepest counts as saturated
 ENOUGH_ROWS = 8  # below this some units are silent by chance: only a whole dead layer is told
-
-# The slope from the result y and the op's numbers, as a share of the steepest.
-SLOPES: Mapping[str, Callable[[Array, Stage], Array]] = {
-    "Sigmoid": lambda y, stage: 4 * y * (1 - y),
-    "Tanh": lambda y, stage: 1 - y * y,
-    "Softcap": lambda y, stage: 1 - (y / float(stage.operands["cap"])) ** 2,
-}
 
 
 def silent_units(observed: Observed) -> Iterator[Finding]:
@@ -34,7 +27,7 @@ def silent_units(observed: Observed) -> Iterator[Finding]:
             continue
         if stage.op == "Relu":
             yield from _dead(observed, stage, y)
-        elif stage.op in SLOPES:
+        elif stage.definition.steepness is not None:
             yield from _saturated(observed, stage, y)
 
 
@@ -59,8 +52,15 @@ def _dead(observed: Observed, stage: Stage, y: Array) -> Iterator[Finding]:
     yield Finding("dead units", observed.called(stage.out), stage.line, seen, advice)
 
 
+def _steepness(stage: Stage, y: Array) -> Array:
+    """The slope of a saturating op where its result is y, as a share of the steepest."""
+    assert stage.definition.steepness is not None
+    numbers = {h: float(v) for h, v in stage.operands.items() if not isinstance(v, str)}
+    return stage.definition.steepness(y, **numbers)
+
+
 def _saturated(observed: Observed, stage: Stage, y: Array) -> Iterator[Finding]:
-    silent: Array = np.all(SLOPES[stage.op](y, stage) < FLAT, axis=0)
+    silent: Array = np.all(_steepness(stage, y) < FLAT, axis=0)
     if not _tells(silent, len(y)):
         return
     seen = (

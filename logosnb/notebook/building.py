@@ -34,9 +34,9 @@ class Line:
 
 class Progress:
     """Says which kernel is being compiled, once it takes long. show: displays a Line and gives a handle
-    with `update`, as IPython's display does."""
+    with `update`, as IPython's display does; nothing is said without it."""
 
-    def __init__(self, show: Callable[[Line], Any]) -> None:
+    def __init__(self, show: Callable[[Line], Any] | None = None) -> None:
         self._show = show
         self._handle: Any = None
         self._start = time.monotonic()
@@ -51,6 +51,8 @@ class Progress:
             self._say(f"compiled {total} kernels in {seconds:.1f} s; they are kept for next time")
 
     def _say(self, text: str) -> None:
+        if self._show is None:
+            return
         if self._handle is None:
             self._handle = self._show(Line(text))
         else:

@@ -33,7 +33,7 @@ def run_cell(
     options: Options,
     variables: Variables,
     say: Say,
-    progress: Progress,
+    progress: Progress | None = None,
 ) -> Session:
     """Parse, run, and what the options ask for besides. say: called with each line to print; progress:
     told what is being compiled."""
@@ -41,7 +41,7 @@ def run_cell(
     require_backend(options.backend, options.dtype)
     inputs = inputs_for(program, options, variables)
     if options.backend == "cpu":
-        build(_that_runs(program, options), options.dtype or "f64", progress)
+        build(_that_runs(program, options), options.dtype or "f64", progress or Progress())
     if options.grad is None:
         result = run(program, inputs, backend=options.backend, dtype=options.dtype, show=say)
         return Session(program, inputs, result, draw=options.graph, name=options.name)

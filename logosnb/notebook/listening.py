@@ -51,8 +51,15 @@ class Listening:
         message = session.deserialize(rest, content=True, copy=False)
         if message["header"]["msg_type"] == "comm_msg":
             self._kernel.comm_manager.comm_msg(self._stream, identities, message)
+            self._say_idle(message)
         else:
             self._deferred.append(frames)
+
+    def _say_idle(self, message: Any) -> None:
+        """A widget sends no second message before the kernel has said that it is done with the first."""
+        publish = getattr(self._kernel, "_publish_status", None)
+        if publish is not None:
+            publish("idle", "shell", parent=message)
 
 
 def running_kernel() -> Any:

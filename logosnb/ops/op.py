@@ -162,6 +162,7 @@ class Op:
     writes: str | None = None
     composition: str = ""  # the same as statements of other ops, for kernels: products go to BLAS
     spelling: str = ""
+    steepness: Callable[..., Array] | None = None  # of an op that saturates: slope at y / steepest
     integers: tuple[str, ...] = ()  # tensor holes that must be Int tensors (x of `requantized`, …)
 
     @property
