@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import logosnb
 from logosnb.language.errors import LogosSyntaxError
 from logosnb.language.parser import parse_source
 from logosnb.language.printer import print_source
@@ -221,3 +222,21 @@ def test_any_text_parses_or_is_refused_with_a_sentence_and_a_place(text: str) ->
         assert "\n" in str(error)
     else:
         assert parse_source(print_source(source)) == source
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Let total be 1.\nSet totl to 2.\n", "`totl` is not a name here; did you mean `total`?"),
+        ("Let total be 1.\ncount += 2.\n", "`count` is not a name here"),
+        ("Let y be softmax of pictures.\n", "`Let pictures be a 4 by 3 tensor of Real.`"),
+        (
+            "Let x be a 2 by 2 tensor of Real.\nLet y be softmax of rmsnorm of x.\n",
+            "`softmax of (rmsnorm of x)`",
+        ),
+    ],
+)
+def test_what_a_newcomer_stumbles_over(text: str, hint: str) -> None:
+    with pytest.raises(logosnb.LogosSyntaxError) as failure:
+        logosnb.parse(text)
+    assert hint in str(failure.value)

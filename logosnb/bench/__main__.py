@@ -29,12 +29,15 @@ from logosnb.bench import latency  # noqa: E402
 from logosnb.bench.peers import Step, steps  # noqa: E402
 from logosnb.bench.rows import Row, rows  # noqa: E402
 
-SECONDS = 1.5  # spent on each measurement
+SECONDS = 1.0  # spent on each measurement
+PAUSE = 0.3
 TOLERANCE = 2e-3  # of the largest magnitude: two f32 computations that add in another order
 
 
 def median(step: Step, seconds: float = SECONDS) -> float:
-    """Seconds, the median of as many runs as the time allows, at least three."""
+    """Seconds, the median of as many runs as the time allows, at least three; after a pause, since the
+    threads of whoever ran before go on turning for a while."""
+    time.sleep(PAUSE)
     step()
     times: list[float] = []
     while len(times) < 3 or (sum(times) < seconds and len(times) < 1000):

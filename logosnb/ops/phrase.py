@@ -120,11 +120,13 @@ def _word(element: Element, bindings: Mapping[str, str]) -> str:
     return element.word if isinstance(element, Literal) else ""
 
 
+@cache
 def literals(phrase: str) -> tuple[str, ...]:
     """The fixed words that every use of the phrase has."""
     return tuple(e.word for e in elements(phrase) if isinstance(e, Literal))
 
 
+@cache
 def holes(phrase: str) -> tuple[str, ...]:
     """Every hole of the phrase, those of clauses included, in order."""
     return tuple(re.findall(r"\{(\w+)\}", phrase))

@@ -59,6 +59,10 @@ def _word(part: tree.Node) -> object:
     return part
 
 
+# Said of a name that an op reads and nothing binds: often it is a variable of the notebook.
+DECLARED = "; an input is declared first: `Let {} be a 4 by 3 tensor of Real.`"
+
+
 class Lifter:
     """Lifts the ops of one statement; the stages come out in `stages`, in order."""
 
@@ -91,10 +95,20 @@ class Lifter:
             said = " ".join(_said(word) for word in words)
             near = nearest([word if isinstance(word, str) else _said(word) for word in words])
             hint = f"; did you mean `{near}`?" if near and near != said else ""
-            raise self._error(f"no op reads `{said}`{hint}")
+            raise self._error(f"no op reads `{said}`{self._in_parentheses(words) or hint}")
         if found.op.writes is not None and words[0] != "Set":
             raise self._error(f"`{found.phrase}` is a statement of its own")
         return found
+
+    def _in_parentheses(self, words: Sequence[object]) -> str:
+        """The hint for an op that stands inside another without them."""
+        for place in range(1, len(words) - 1):
+            if find(words[place:]) is not None and find([*words[:place], "x"]) is not None:
+                outer, inner = (
+                    " ".join(map(_said, part)) for part in (words[:place], words[place:])
+                )
+                return f"; an op inside an op stands in parentheses: `{outer} ({inner})`"
+        return ""
 
     def _stage(self, out: str, found: Found, fresh: bool) -> Stage:
         op = found.op
@@ -137,7 +151,7 @@ class Lifter:
     def _no_tensor(self, name: str) -> None:
         if name in self.scope.names:
             raise self._error(f"`{name}` is not a tensor here")
-        raise self.scope.unknown(name, self.place)
+        raise self.scope.unknown(name, self.place, DECLARED.format(name))
 
     def _nested(self, part: object) -> str:
         if not isinstance(part, tree.Expression) or not is_op(part, self.scope):

@@ -25,6 +25,7 @@ from logosnb.stages.walk import (
     children,
     constant,
     everything,
+    let_names,
     real,
     root_name,
 )
@@ -76,7 +77,7 @@ class Section:
     ) -> None:
         bound = Counter(bound_names(statements))
         once = {name for name, count in bound.items() if count == 1}
-        self.scope = Scope(text, set(bound), functions, once)
+        self.scope = Scope(text, let_names(statements), functions, once)
         self.returning = returning
         self.statements = statements
         self.resolved: Statements = ()

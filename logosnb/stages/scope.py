@@ -7,6 +7,7 @@ phrases.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from logosnb.language.errors import LogosSyntaxError, ShapeError
 from logosnb.language.tree import Position
@@ -22,6 +23,10 @@ class Text:
     source: str
     first_line: int
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.source.split("\n")
+
     def error(self, message: str, position: Position) -> LogosSyntaxError:
         return LogosSyntaxError(message, position, self.source, self.first_line)
 
@@ -30,7 +35,7 @@ class Text:
 
     def quote(self, position: Position) -> str:
         """The statement at `position` as typed: its first line, or up to the colon of a block."""
-        lines = self.source.split("\n")
+        lines = self._lines
         index = position.line - self.first_line
         if not 0 <= index < len(lines):
             return ""
@@ -73,9 +78,10 @@ class Scope:
         self.names.add(f"{stem}_{number}")
         return f"{stem}_{number}"
 
-    def unknown(self, name: str, position: Position) -> LogosSyntaxError:
+    def unknown(self, name: str, position: Position, otherwise: str = "") -> LogosSyntaxError:
+        """The error of a name that nothing binds; `otherwise` is the hint where no name is near."""
         near = closest(name, sorted(self.names))
-        hint = f"; did you mean `{near}`?" if near else ""
+        hint = f"; did you mean `{near}`?" if near else otherwise
         return self.text.error(f"`{name}` is not a name here{hint}", position)
 
     def check_name(self, name: str, position: Position) -> None:

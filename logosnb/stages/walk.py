@@ -58,6 +58,12 @@ def everything(statements: tuple[tree.Statement, ...]) -> Iterator[tree.Node]:
         yield from kept
 
 
+def let_names(statements: tuple[tree.Statement, ...]) -> set[str]:
+    """The names that the statements bind: `Set` and `+=` change what is bound already."""
+    nodes = [n for n in everything(statements) if type(n) in BINDERS or isinstance(n, tree.Declare)]
+    return {name for n in nodes if (name := getattr(n, BINDERS.get(type(n), "name")))}
+
+
 def bound_names(statements: tuple[tree.Statement, ...]) -> list[str]:
     """Every name that the statements bind, as often as they bind or set it."""
     names = []
